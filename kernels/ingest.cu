@@ -1,5 +1,6 @@
 // Counts degrees of all ids, and makes the edges of Kronecker graphs.
 #include "prepare.cuh"
+#include "splitmix.cuh"
 
 // Words of `found`: [0] largest id, [1] 1 if an id has no counter, [2] loops, [3] hashes in the sample (possibly more than
 // fit), [4] the complement of the smallest id that has a loop, [5] nothing, then the hashes as 64 bits.
@@ -82,13 +83,6 @@ struct Kronecker {
 };
 static_assert(sizeof(Kronecker) == 2080, "the host has a twin of this size");
 
-// The finaliser of SplitMix64.
-__device__ inline u64 mixed(u64 x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
 // Appends the four bits of each id that a draw chooses.
 __device__ inline void descend(const u64* columns, u32 draw, u32& u, u32& v) {
     u64 column = columns[draw >> 24];
@@ -119,7 +113,7 @@ make_edges(const __grid_constant__ Kronecker k, u64 first, u32 count, uint2* edg
         u64 counter = (first + i) * numbers;
         u32 u = 0, v = 0;
         for (u32 n = 0; n < numbers; n++) {
-            u64 random = mixed(k.stream + (counter + n) * 0x9e3779b97f4a7c15ull);
+            u64 random = mixed(k.stream + (counter + n) * SPLITMIX_STEP);
             descend(columns, (u32)(random >> 32), u, v);
             if (2 * n + 1 < draws) descend(columns, (u32)random, u, v);
         }

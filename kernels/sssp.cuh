@@ -17,8 +17,8 @@ constexpr u32 SSSP_NARROW = 2048;
 constexpr u32 SSSP_NARROW_PILE = 8192;
 // Number of edges that a thread reads at a time.
 constexpr u32 SSSP_AHEAD = 4;
-// Bit that marks the base of an entry as that of an in-row.
-constexpr u64 SSSP_INWARD = 1ull << 63;
+// Bit that marks the address of an entry of a queue as that of an in-row. Addresses of edges are multiples of 8.
+constexpr u64 SSSP_INWARD = 1;
 // Number of clock readings that a search records.
 constexpr u32 SSSP_MARKS = 8;
 
@@ -26,7 +26,7 @@ constexpr u32 SSSP_MARKS = 8;
 typedef uint2 Edge;
 
 struct Graph {
-    // Whole rows; the entries of a row ascend by weight.
+    // Whole rows, which may be in host memory. The entries of a row ascend by weight.
     RowsOf<Edge> rows;
     u32 vertices;
     // 1 if vertex v has an out-row 2v and an in-row 2v + 1, 0 if it has one row, v.
@@ -35,14 +35,15 @@ struct Graph {
     u32 tail;
     // Vertices from here on have fewer than SSSP_MANY edges.
     u32 many;
-    // The first SSSP_AHEAD edges of the in-rows of vertices below `headed`. If a row has fewer, the others have no neighbour. Rows themselves
-    // may be in host memory.
-    const Edge* heads;
-    u32 headed, unused;
+    // If rows are in host memory, the near edges in GPU memory: the first edges of each row. Otherwise null.
+    const Edge* near;
+    const u32* near_starts;
+    // The smallest weight of each vertex's in-row, or 0 without an edge.
+    const u32* lightest;
     // Weights of 64 bits by their codes.
     const u64* values;
 };
-static_assert(sizeof(Graph) == 112, "as its twin");
+static_assert(sizeof(Graph) == 120, "as its twin");
 
 // Kinds of distances. `plus` returns the sum of two distances, or NEVER if there is none. `add` returns the sum of a distance and a weight, which
 // is the code of a weight of 64 bits in the last two kinds.
@@ -106,7 +107,7 @@ struct Double {
 template <class T> struct Queue {
     u32* slots;
     u32* vertices;
-    // The place of the row's first edge, minus the number of slots before.
+    // The address of the row's first edge, minus 8 bytes for each slot before, with a mark (SSSP_INWARD).
     u64* bases;
     // The distance that the vertex had. If its distance is smaller now, there is another entry with that distance.
     T* distances;
@@ -224,60 +225,83 @@ struct Team {
 __device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
 __device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }
 
-// A row: the place of its first edge, and the number of its edges.
+// Consecutive edges of a row.
 struct Range {
-    u64 start;
+    const Edge* begin;
     u32 length;
 };
 
-__device__ inline Range range_of(const Graph& g, u32 row) {
-    u64 start = start_of(g.rows, row);
-    return {start, __ldg(g.rows.starts + row + 1) - u32(start)};
+// Returns the address of the first edge. Edges of in-rows may be marked.
+__device__ inline u64 address_of(const Range& row) { return reinterpret_cast<u64>(row.begin); }
+__device__ inline Range inward(const Range& row) { return {reinterpret_cast<const Edge*>(address_of(row) | SSSP_INWARD), row.length}; }
+__device__ inline Edge edge_at(u64 address) { return __ldg(reinterpret_cast<const Edge*>(address & ~SSSP_INWARD)); }
+
+// Returns a whole row where all rows are, which may be host memory.
+__device__ inline Range stored_row(const Graph& g, u32 row) {
+    SegmentOf<Edge> segment = segment_of(g.rows, row);
+    return {segment.begin, segment.length};
 }
 
-// Returns true if `heads` has the first edges of a vertex's out-row. It does only without direction, where the out-row is the in-row.
-__device__ inline bool has_head(const Graph& g, u32 vertex) { return vertex < g.headed && g.shift == 0; }
+// Returns the edges of a row that are in GPU memory: its first edges if rows are in host memory, and otherwise all.
+__device__ inline Range near_row(const Graph& g, u32 row) {
+    if (g.near_starts == nullptr) return stored_row(g, row);
+    u32 begin = __ldg(g.near_starts + row);
+    return {g.near + begin, __ldg(g.near_starts + row + 1) - begin};
+}
 
-// Reads the next edges of a vertex's in-row with one thread. Edges after the end of the row have no neighbour.
-__device__ inline void read_ahead(const Graph& g, u32 vertex, const Range& row, u32 from, Edge (&edge)[SSSP_AHEAD]) {
-    bool is_head = from == 0 && vertex < g.headed;
-    const Edge* at = is_head ? g.heads + u64(vertex) * SSSP_AHEAD : g.rows.entries + row.start + from;
+// Returns a whole row, from GPU memory if it is there.
+__device__ inline Range row_of(const Graph& g, u32 row) {
+    Range all = stored_row(g, row);
+    if (g.near_starts == nullptr) return all;
+    Range near = near_row(g, row);
+    return near.length == all.length ? near : all;
+}
+
+// Replaces the near edges of a row by its other edges, and returns true. Returns false if there are none, or if the last near edge shows that they do
+// not count: rows ascend by weight, and `few` returns true for the weights of edges that count.
+template <class F> __device__ inline bool goes_on(const Graph& g, u32 row, Range& part, F few) {
+    if (g.near_starts == nullptr || (part.length > 0 && !few(__ldg(&part.begin[part.length - 1].y)))) return false;
+    Range all = stored_row(g, row);
+    bool is_rest = part.begin + part.length == all.begin + all.length;
+    if (is_rest || part.length == all.length) return false;
+    part = {all.begin + part.length, all.length - part.length};
+    return true;
+}
+
+// Reads the next edges of a row with one thread. Edges after its end have no neighbour.
+__device__ inline void read_ahead(const Range& row, u32 from, Edge (&edge)[SSSP_AHEAD]) {
 #pragma unroll
-    for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = is_head || from + k < row.length ? __ldg(at + k) : Edge{NONE, 0};
+    for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = from + k < row.length ? __ldg(row.begin + from + k) : Edge{NONE, 0};
 }
 
-// Returns the number of edges of a row before the first whose weight is not `few`. Rows ascend by weight.
-template <class F> __device__ inline u32 edges_while(const Edge* edges, u32 count, F few) {
-    u32 low = 0, high = count;
+// Returns the number of edges before the first whose weight is not `few`. Rows ascend by weight.
+template <class F> __device__ inline u32 edges_while(const Range& row, F few) {
+    u32 low = 0, high = row.length;
 #pragma unroll 1
     while (low < high) {
         u32 middle = (low + high) / 2;
-        if (few(__ldg(&edges[middle].y))) low = middle + 1;
+        if (few(__ldg(&row.begin[middle].y))) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-template <class F> __device__ inline u32 edges_while(const Graph& g, const Range& row, F few) {
-    return edges_while(g.rows.entries + row.start, row.length, few);
+// Returns the first edges of a row, up to the first whose weight is not `few`, from GPU memory if they are there.
+template <class F> __device__ inline Range first_edges(const Graph& g, u32 row, F few) {
+    Range part = near_row(g, row), first = part;
+    first.length = edges_while(part, few);
+    if (first.length == part.length && goes_on(g, row, part, few)) {
+        first.begin = part.begin - first.length;
+        first.length += edges_while(part, few);
+    }
+    return first;
 }
 
 // Returns the part of a vertex's out-row along which distances are pushed. It is not inlined, because its registers would displace the caller's.
 template <class K> __device__ __noinline__ Range pushed_of(const Graph& g, const Walk<typename K::Distance>& walk, u32 vertex, typename K::Distance distance) {
-    Range row = range_of(g, out_row(g, vertex));
     typename K::Distance cap = walk.cap;
-    if (cap == K::NEVER) return row;
-    const Edge* edges = g.rows.entries + row.start;
-    if (has_head(g, vertex)) {
-        // The first edges, which are in `heads`, decide this for most rows.
-        const Edge* head = g.heads + u64(vertex) * SSSP_AHEAD;
-        if (row.length < SSSP_AHEAD || K::add(g, distance, __ldg(&head[SSSP_AHEAD - 1].y)) >= cap) {
-            edges = head;
-            row.length = min(row.length, SSSP_AHEAD);
-        }
-    }
-    row.length = edges_while(edges, row.length, [&](u32 weight) { return K::add(g, distance, weight) < cap; });
-    return row;
+    if (cap == K::NEVER) return row_of(g, out_row(g, vertex));
+    return first_edges(g, out_row(g, vertex), [&](u32 weight) { return K::add(g, distance, weight) < cap; });
 }
 
 // Returns the sum over the threads before this one; `total` gets the sum over all threads of the block.

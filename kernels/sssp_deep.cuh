@@ -62,12 +62,12 @@ __device__ inline void push_deep(const Graph& g, const Search<typename K::Distan
             __syncthreads();
             for (u32 base = warp_id() * (32 / DEEP_LANES); base < some; base += SSSP_THREADS / DEEP_LANES) {
                 u32 nth = base + lane_id() / DEEP_LANES, vertex = 0;
-                Range row = {0, 0};
+                Range row = {};
                 T distance = 0;
                 if (nth < some) {
                     vertex = now[nth];
                     distance = fresh(s.distances + vertex);
-                    row = range_of(g, out_row(g, vertex));
+                    row = row_of(g, out_row(g, vertex));
                     if (u32(distance) != now[DEEP_ROOM + nth]) row.length = 0;
                 }
                 for (u32 k = lane_id() % DEEP_LANES; __any_sync(ALL_LANES, k < row.length); k += DEEP_LANES) {
@@ -75,7 +75,7 @@ __device__ inline void push_deep(const Graph& g, const Search<typename K::Distan
                     T sum = 0;
                     Edge edge = {0, 0};
                     if (k < row.length) {
-                        edge = __ldg(g.rows.entries + row.start + k);
+                        edge = __ldg(row.begin + k);
                         sum = K::add(g, distance, edge.y);
                         check_sum<K>(s, sum);
                         nearer = edge.x < g.tail && sum < fresh(s.distances + edge.x) && sum < atomicMin(s.distances + edge.x, sum);

@@ -123,12 +123,12 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
     bool overflowed = false;
     for (u32 from = warp * TASKS; from < count; from += stride) {
         u32 nth = from + lane_id() / MOORE_LANES, lane = lane_id() % MOORE_LANES;
-        Range row = {0, 0};
+        Range row = {};
         T distance = 0;
         if (nth < count) {
             u32 vertex = task(nth);
             distance = known.of(vertex);
-            if (!known.is_far(distance)) row = range_of(g, out_row(g, vertex));
+            if (!known.is_far(distance)) row = row_of(g, out_row(g, vertex));
             else if (lane == 0) known.leave(vertex, round + 1);
             if (lane == 0) looked += row.length;
         }
@@ -138,7 +138,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
             T near[MOORE_EACH], sum[MOORE_EACH];
 #pragma unroll
             for (u32 j = 0; j < MOORE_EACH; j++) {
-                edge[j] = k + j * stride < row.length ? __ldg(g.rows.entries + row.start + k + j * stride) : Edge{NONE, 0};
+                edge[j] = k + j * stride < row.length ? __ldg(row.begin + k + j * stride) : Edge{NONE, 0};
             }
 #pragma unroll
             for (u32 j = 0; j < MOORE_EACH; j++) {
@@ -172,7 +172,8 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
         u32 is_long = __ballot_sync(ALL_LANES, lane == 0 && row.length >= MOORE_LONG);
         for (; is_long != 0; is_long &= is_long - 1) {
             u32 from_lane = __ffs((int)is_long) - 1;
-            Range whole = {__shfl_sync(ALL_LANES, row.start, from_lane), __shfl_sync(ALL_LANES, row.length, from_lane)};
+            u64 address = __shfl_sync(ALL_LANES, address_of(row), from_lane);
+            Range whole = {reinterpret_cast<const Edge*>(address), __shfl_sync(ALL_LANES, row.length, from_lane)};
             T had = __shfl_sync(ALL_LANES, distance, from_lane);
             for (u32 k = lane_id(); k - lane_id() < whole.length; k += 32 * MOORE_EACH) along(whole, had, k, 32);
         }
@@ -353,14 +354,14 @@ template <class K> __device__ inline void masked_round(const Graph& g, const Mas
     typedef typename K::Distance T;
     u32 vertex = blockIdx.x * blockDim.x + threadIdx.x;
     bool has = vertex < g.vertices && m.mask[vertex];
-    u64 all = sum_of_warp(has ? range_of(g, out_row(g, vertex)).length : 0);
+    u64 all = sum_of_warp(has ? stored_row(g, out_row(g, vertex)).length : 0);
     if (lane_id() == 0 && all > 0) atomicAdd(m.relaxations, all);
     if (!has) return;
     m.mask[vertex] = 0;
     T distance = static_cast<T*>(m.distances)[vertex];
-    Range row = range_of(g, out_row(g, vertex));
+    Range row = row_of(g, out_row(g, vertex));
     for (u32 k = 0; k < row.length; k++) {
-        Edge edge = __ldg(g.rows.entries + row.start + k);
+        Edge edge = __ldg(row.begin + k);
         T sum = K::add(g, distance, edge.y);
         if (K::OVERFLOWS && sum == K::NEVER) m.again[1] = 1;
         atomicMin(static_cast<T*>(m.found) + edge.x, sum);

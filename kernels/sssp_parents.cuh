@@ -11,25 +11,28 @@
 
 // Looks for a parent in a row: the smallest neighbour that is nearer and has a tight edge. One thread calls it.
 template <class K>
-__device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, const Range& row, typename K::Distance distance,
+__device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distance>& s, u32 row, Range part, typename K::Distance distance,
                                 typename K::Distance least, u32& looked) {
     typedef typename K::Distance T;
+    auto counts = [&](u32 weight) { return K::add(g, least, weight) <= distance; };
     u32 parent = NONE;
-    for (u32 from = 0; from < row.length; from += SSSP_AHEAD) {
-        Edge edge[SSSP_AHEAD];
-        T near[SSSP_AHEAD];
-        read_ahead(g, vertex, row, from, edge);
-        if (K::add(g, least, edge[0].y) > distance) break;
+    do {
+        for (u32 from = 0; from < part.length; from += SSSP_AHEAD) {
+            Edge edge[SSSP_AHEAD];
+            T near[SSSP_AHEAD];
+            read_ahead(part, from, edge);
+            if (!counts(edge[0].y)) return parent;
 #pragma unroll
-        for (u32 k = 0; k < SSSP_AHEAD; k++) {
-            near[k] = edge[k].x < parent && K::add(g, least, edge[k].y) <= distance ? fresh(s.distances + edge[k].x) : K::NEVER;
-        }
+            for (u32 k = 0; k < SSSP_AHEAD; k++) {
+                near[k] = edge[k].x < parent && counts(edge[k].y) ? fresh(s.distances + edge[k].x) : K::NEVER;
+            }
 #pragma unroll
-        for (u32 k = 0; k < SSSP_AHEAD; k++) {
-            if (near[k] < distance && K::add(g, near[k], edge[k].y) == distance) parent = min(parent, edge[k].x);
+            for (u32 k = 0; k < SSSP_AHEAD; k++) {
+                if (near[k] < distance && K::add(g, near[k], edge[k].y) == distance) parent = min(parent, edge[k].x);
+            }
+            looked += SSSP_AHEAD;
         }
-        looked += SSSP_AHEAD;
-    }
+    } while (goes_on(g, row, part, counts));
     return parent;
 }
 
@@ -41,7 +44,7 @@ template <class T> __device__ inline void offer(const Search<T>& s, u32 vertex, 
 template <class K>
 __device__ inline void tell(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, typename K::Distance distance, const Range& row) {
     for (u32 k = 0; k < row.length; k++) {
-        Edge edge = __ldg(g.rows.entries + row.start + k);
+        Edge edge = __ldg(row.begin + k);
         typename K::Distance sum = K::add(g, distance, edge.y);
         if (edge.x < g.tail && sum > distance && sum == fresh(s.distances + edge.x)) offer(s, edge.x, vertex);
     }
@@ -54,9 +57,9 @@ __device__ inline void end_tails(const Graph& g, const Search<typename K::Distan
     for (u32 at = blockIdx.x * SSSP_THREADS + threadIdx.x; at < g.vertices - g.tail; at += gridDim.x * SSSP_THREADS) {
         u32 vertex = g.tail + at;
         if (vertex == s.root) continue;
-        Range row = range_of(g, in_row(g, vertex));
+        Range row = stored_row(g, in_row(g, vertex));
         if (row.length == 0) continue;
-        Edge edge = __ldg(g.rows.entries + row.start);
+        Edge edge = __ldg(row.begin);
         // A pair of vertices whose only neighbours are each other is reached only if one of them is the root.
         T near = edge.x < g.tail || edge.x == s.root ? fresh(s.distances + edge.x) : K::NEVER;
         if (near == K::NEVER) continue;
@@ -86,27 +89,27 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
         bool is_reached = distance != K::NEVER, tells = is_reached && distance < led, looks = is_reached && !tells && vertex != s.root;
         reached += is_reached;
         if (is_reached) farthest = max(farthest, distance);
-        Range row = tells ? range_of(g, out_row(g, vertex)) : looks ? range_of(g, in_row(g, vertex)) : Range{0, 0};
         u32 vertices[1] = {vertex};
         T distances[1] = {distance};
-        Range rows[1] = {row};
-        if (looks) {
-            rows[0].start |= SSSP_INWARD;
-            rows[0].length = row.length < SSSP_MANY ? 0 : edges_while(g, row, [&](u32 weight) { return K::add(g, led, weight) <= distance; });
-        }
-        u32 without = enqueue<T, 1>(s, scratch, vertices, distances, rows);
-        if (looks && (row.length < SSSP_MANY || without)) {
-            u32 parent = parent_in<K>(g, s, vertex, row, distance, led, mine);
+        Range rows[1] = {};
+        u32 row = looks ? in_row(g, vertex) : out_row(g, vertex);
+        bool shares = looks && base < g.many && stored_row(g, row).length >= SSSP_MANY;
+        if (tells) rows[0] = row_of(g, row);
+        if (shares) rows[0] = inward(first_edges(g, row, [&](u32 weight) { return K::add(g, led, weight) <= distance; }));
+        // Threads go through short rows alone, so that none waits for another's.
+        u32 without = base < g.many ? enqueue<T, 1>(s, scratch, vertices, distances, rows) : 1;
+        if (looks && (!shares || without)) {
+            u32 parent = parent_in<K>(g, s, row, near_row(g, row), distance, led, mine);
             // If nearer vertices offer themselves, others write this parent at the same time.
             if (parent != NONE && walk.capped) atomicMin(s.parents + vertex, parent);
             else if (parent != NONE) s.parents[vertex] = parent;
         }
-        if (tells && without) tell<K>(g, s, vertex, distance, row);
+        if (tells && without) tell<K>(g, s, vertex, distance, rows[0]);
     }
     end_tails<K>(g, s, reached, farthest);
     if (blockIdx.x == 0 && threadIdx.x == 0 && s.root >= g.tail) {
         reached++;
-        tell<K>(g, s, s.root, T(0), range_of(g, out_row(g, s.root)));
+        tell<K>(g, s, s.root, T(0), row_of(g, out_row(g, s.root)));
     }
     count_looked(s, mine);
     u64 all_reached = sum_of_warp(reached);
@@ -124,9 +127,9 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
     if (entries_of(scratch.queued) == 0) return true;
     for_slots(
         s, scratch, all,
-        [&](u32, u32 vertex, T distance, u64 place) {
-            Edge edge = __ldg(g.rows.entries + (place & ~SSSP_INWARD));
-            if (place & SSSP_INWARD) {
+        [&](u32, u32 vertex, T distance, u64 address) {
+            Edge edge = edge_at(address);
+            if (address & SSSP_INWARD) {
                 T near = fresh(s.distances + edge.x);
                 if (near < distance && K::add(g, near, edge.y) == distance) offer(s, vertex, edge.x);
             } else if (edge.x < g.tail) {
@@ -169,9 +172,9 @@ template <class K> __device__ inline bool equal_parents(const Graph& g, const Se
             for (u32 bits = fresh(s.pending + word); bits != 0; bits &= bits - 1) {
                 u32 vertex = word * 32 + __ffs((int)bits) - 1, parent = NONE;
                 T distance = fresh(s.distances + vertex);
-                Range row = range_of(g, in_row(g, vertex));
+                Range row = row_of(g, in_row(g, vertex));
                 for (u32 from = 0; from < row.length; from += 32) {
-                    Edge edge = from + lane_id() < row.length ? __ldg(g.rows.entries + row.start + from + lane_id()) : Edge{NONE, 0};
+                    Edge edge = from + lane_id() < row.length ? __ldg(row.begin + from + lane_id()) : Edge{NONE, 0};
                     bool adds_nothing = edge.x != NONE && K::add(g, distance, edge.y) == distance;
                     if (adds_nothing && fresh(s.distances + edge.x) == distance &&
                         (edge.x < g.tail ? !(fresh(s.pending + edge.x / 32) >> (edge.x % 32) & 1) : edge.x == s.root)) {

@@ -1,4 +1,5 @@
 // Prepares weighted rows for shortest paths: it joins both halves of each row, pairs neighbours with their weights, and sorts them by weight.
+#include "splitmix.cuh"
 #include "sssp.cuh"
 
 // Longest row that a warp sorts, longest row that a block of threads sorts in shared memory, and number of entries of a longer row that a block
@@ -17,7 +18,7 @@ constexpr u32 SORT_THREADS = 256;
 // has at least SSSP_MANY, more than SORT_FEW, and more than SORT_MIDDLE edges. Raises bounds[4] to the number of entries of the longest row.
 extern "C" __global__ void sssp_bounds(const __grid_constant__ Graph g, u32* bounds) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
-        u32 in = range_of(g, in_row(g, v)).length, out = g.shift ? range_of(g, out_row(g, v)).length : 0;
+        u32 in = stored_row(g, in_row(g, v)).length, out = g.shift ? stored_row(g, out_row(g, v)).length : 0;
         u64 all = u64(in) + out;
         const u64 least[4] = {2, SSSP_MANY, SORT_FEW + 1, SORT_MIDDLE + 1};
         for (u32 k = 0; k < 4; k++) {
@@ -45,17 +46,10 @@ struct Placing {
 };
 static_assert(sizeof(Placing) == 56, "as its twin");
 
-// Returns the output of SplitMix64 for this state.
-__device__ inline u64 mixed(u64 state) {
-    u64 x = state + 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
 __device__ inline u32 drawn(const Placing& p, u64 first, u64 second) {
     if (p.weights == UNIT) return 1;
-    u64 hash = mixed(mixed(mixed(p.seed) + first) + second);
+    constexpr u64 STEP = SPLITMIX_STEP;
+    u64 hash = mixed(mixed(mixed(p.seed + STEP) + first + STEP) + second + STEP);
     if (p.weights == DRAWN_WHOLE) return p.least + u32((hash >> 32) * (u64(p.most - p.least) + 1) >> 32);
     // The result is rounded after each operation, as on the host.
     float least = __uint_as_float(p.least), most = __uint_as_float(p.most);
@@ -129,13 +123,92 @@ extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 scale,
     atomicAdd(sum, all);
 }
 
-// Copies the first edges of in-rows to `heads`.
-extern "C" __global__ void sssp_heads(const __grid_constant__ Graph g, Edge* heads) {
-    u64 count = u64(g.headed) * SSSP_AHEAD;
-    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) {
-        Range row = range_of(g, in_row(g, u32(i / SSSP_AHEAD)));
-        u32 k = u32(i % SSSP_AHEAD);
-        heads[i] = k < row.length ? __ldg(g.rows.entries + row.start + k) : Edge{NONE, 0};
+// Sets lightest[v] to the smallest weight of the in-row of each vertex, or to 0 without an edge. Rows are sorted.
+extern "C" __global__ void sssp_lightest(const __grid_constant__ Graph g, u32* lightest) {
+    for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
+        Range row = stored_row(g, in_row(g, u32(v)));
+        lightest[v] = row.length > 0 ? __ldg(&row.begin->y) : 0;
+    }
+}
+
+// How near edges are chosen, by the distances of vertices from the first vertex, a hub. After a search has passed the hubs, it follows an edge only if
+// the edge is no longer than the path from the hubs to the edge's end. So the edges that count are those with the smallest excess: weight minus
+// distance.
+struct Excess {
+    const void* distances;
+    const u64* values;
+    // The largest weight, as a number.
+    double most;
+    // What weights and distances are, and whether distances have 64 bits.
+    u32 scale, is_wide;
+};
+static_assert(sizeof(Excess) == 32, "as its twin");
+
+// Number of steps into which excesses are divided, from minus the largest weight to plus the largest weight.
+constexpr u32 EXCESS_STEPS = 1024;
+
+// Returns the distance of a row's vertex, at most the largest weight. An out-row of a directed graph gets 0: distances are pushed along its lightest
+// edges.
+__device__ inline double distance_of(const Graph& g, const Excess& e, u32 row) {
+    u32 vertex = row >> g.shift;
+    if (row != in_row(g, vertex)) return 0;
+    u64 bits = e.is_wide ? static_cast<const u64*>(e.distances)[vertex] : static_cast<const u32*>(e.distances)[vertex];
+    // The bits of an unreached vertex are those of a very large integer or of no number.
+    double distance = e.scale == FLOATS ? double(__uint_as_float(u32(bits))) : e.scale == CODES_OF_DOUBLES ? __longlong_as_double(bits) : double(bits);
+    return fmin(distance, e.most);
+}
+
+// Returns the step of a weight's excess over a distance. A larger weight never has a smaller step.
+__device__ inline u32 excess_step(const Excess& e, u32 weight, double distance) {
+    double part = (number_of(weight, e.scale, e.values) - distance) / e.most;
+    return u32(fmin(fmax((part + 1) * (EXCESS_STEPS / 2), 0.0), double(EXCESS_STEPS)));
+}
+
+// Returns true if near edges are chosen from a row: it is not that of a vertex with one edge.
+__device__ inline bool has_near(const Graph& g, u64 row) { return (row >> g.shift) < g.tail; }
+
+// Counts edges by the step of their excess, in counts[0] to counts[EXCESS_STEPS], except the last edge of each row. counts[EXCESS_STEPS + 1] gets the
+// number of rows. A warp goes through one row at a time.
+extern "C" __global__ void __launch_bounds__(256) sssp_excess(const __grid_constant__ Graph g, const __grid_constant__ Excess e, u64 rows, u64* counts) {
+    __shared__ u32 here[EXCESS_STEPS + 2];
+    for (u32 i = threadIdx.x; i < EXCESS_STEPS + 2; i += blockDim.x) here[i] = 0;
+    __syncthreads();
+    u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / 32, warps = u64(gridDim.x) * blockDim.x / 32;
+    for (u64 row = warp; row < rows; row += warps) {
+        Range range = has_near(g, row) ? stored_row(g, u32(row)) : Range{};
+        if (range.length == 0) continue;
+        double distance = distance_of(g, e, u32(row));
+        for (u32 k = lane_id(); k + 1 < range.length; k += 32) atomicAdd(here + excess_step(e, __ldg(&range.begin[k].y), distance), 1u);
+        if (lane_id() == 0) atomicAdd(here + EXCESS_STEPS + 1, 1u);
+    }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < EXCESS_STEPS + 2; i += blockDim.x) {
+        if (here[i] > 0) atomicAdd(counts + i, u64(here[i]));
+    }
+}
+
+// Sets near_starts[row] to the number of near edges of each row: those of a step below `steps`, and the next edge, which shows that all others are
+// heavier. The element after the last row gets 0.
+extern "C" __global__ void sssp_near_counts(const __grid_constant__ Graph g, const __grid_constant__ Excess e, u64 rows, u32 steps, u32* near_starts) {
+    for (u64 row = u64(blockIdx.x) * blockDim.x + threadIdx.x; row <= rows; row += u64(gridDim.x) * blockDim.x) {
+        u32 count = 0;
+        if (row < rows && has_near(g, row)) {
+            Range range = stored_row(g, u32(row));
+            double distance = distance_of(g, e, u32(row));
+            count = min(edges_while(range, [&](u32 weight) { return excess_step(e, weight, distance) < steps; }) + 1, range.length);
+        }
+        near_starts[row] = count;
+    }
+}
+
+// Copies the near edges of all rows to where `near_starts` says. A warp copies one row at a time.
+extern "C" __global__ void sssp_near(const __grid_constant__ Graph g, u64 rows, const u32* near_starts, Edge* near) {
+    u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / 32, warps = u64(gridDim.x) * blockDim.x / 32;
+    for (u64 row = warp; row < rows; row += warps) {
+        u32 begin = near_starts[row], count = near_starts[row + 1] - begin;
+        if (count == 0) continue;
+        Range range = stored_row(g, u32(row));
+        for (u32 k = lane_id(); k < count; k += 32) near[begin + k] = __ldg(range.begin + k);
     }
 }
 
@@ -147,9 +220,10 @@ __device__ inline Edge edge_of(u64 key) { return Edge{u32(key), u32(key >> 32)};
 extern "C" __global__ void sssp_sort_few(const __grid_constant__ Graph g, Edge* edges, u64 rows) {
     u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / 32, warps = u64(gridDim.x) * blockDim.x / 32;
     for (u64 row = warp; row < rows; row += warps) {
-        Range range = range_of(g, u32(row));
+        Range range = stored_row(g, u32(row));
         if (range.length < 2 || range.length > SORT_FEW) continue;
-        u64 key = lane_id() < range.length ? key_of(edges[range.start + lane_id()]) : ~0ull;
+        Edge* of_row = edges + (range.begin - g.rows.entries);
+        u64 key = lane_id() < range.length ? key_of(of_row[lane_id()]) : ~0ull;
         // A bitonic network (Batcher 1968).
         for (u32 size = 2; size <= 32; size *= 2) {
             for (u32 step = size / 2; step > 0; step /= 2) {
@@ -160,7 +234,7 @@ extern "C" __global__ void sssp_sort_few(const __grid_constant__ Graph g, Edge* 
             if (size >= range.length) break;
         }
         // After each size, the first lanes are in ascending order, so that the loop can end early.
-        if (lane_id() < range.length) edges[range.start + lane_id()] = edge_of(key);
+        if (lane_id() < range.length) of_row[lane_id()] = edge_of(key);
     }
 }
 
@@ -197,15 +271,16 @@ __device__ inline void sort_tile(u64* keys, u32 length, u32 size, bool merged, u
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sssp_sort_middle(const __grid_constant__ Graph g, Edge* edges, u64 rows) {
     __shared__ u64 keys[SORT_MIDDLE];
     for (u64 row = blockIdx.x; row < rows; row += gridDim.x) {
-        Range range = range_of(g, u32(row));
+        Range range = stored_row(g, u32(row));
         if (range.length <= SORT_FEW || range.length > SORT_MIDDLE) continue;
+        Edge* of_row = edges + (range.begin - g.rows.entries);
         u32 padded = 2 * SORT_FEW;
         while (padded < range.length) padded *= 2;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < range.length; i += blockDim.x) keys[i] = key_of(edges[range.start + i]);
+        for (u32 i = threadIdx.x; i < range.length; i += blockDim.x) keys[i] = key_of(of_row[i]);
         __syncthreads();
         sort_tile(keys, range.length, 2, false, padded);
-        for (u32 i = threadIdx.x; i < range.length; i += blockDim.x) edges[range.start + i] = edge_of(keys[i]);
+        for (u32 i = threadIdx.x; i < range.length; i += blockDim.x) of_row[i] = edge_of(keys[i]);
     }
 }
 
@@ -220,9 +295,9 @@ extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_sort_many(con
         __syncthreads();
         u32 row = mine;
         if (row >= rows) return;
-        Range range = range_of(g, row);
+        Range range = stored_row(g, row);
         if (range.length <= SORT_MIDDLE) continue;
-        Edge* of_row = edges + range.start;
+        Edge* of_row = edges + (range.begin - g.rows.entries);
         auto by_tiles = [&](u32 size, bool merged) {
             for (u32 from = 0; from < range.length; from += SORT_TILE) {
                 u32 length = min(SORT_TILE, range.length - from);

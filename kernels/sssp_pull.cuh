@@ -30,30 +30,35 @@ template <class K> __device__ inline typename K::Distance sum_by(const Graph& g,
     return sum;
 }
 
-// Goes through a row with one thread. Returns the smallest distance through a neighbour in it, or `had` if none is smaller.
+// Goes through a row with one thread: through its lightest edges if `few`, and otherwise until no further edge counts. Returns the smallest distance
+// through a neighbour, or `had` if none is smaller.
 template <class K>
-__device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, const Range& row, typename K::Distance had,
-                                              typename K::Distance least, u32& looked) {
+__device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, u32 row, typename K::Distance had,
+                                              typename K::Distance least, bool few, u32& looked) {
     typedef typename K::Distance T;
     T best = had;
-    for (u32 from = 0; from < row.length; from += SSSP_AHEAD) {
-        Edge edge[SSSP_AHEAD];
-        T near[SSSP_AHEAD];
-        read_ahead(g, vertex, row, from, edge);
-        if (K::add(g, least, edge[0].y) >= best) {
-            if (best == K::NEVER) check_sum<K>(s, best);
-            break;
-        }
-        // After the first edge, most others are known to give no smaller distance.
-        best = min(best, sum_by<K>(g, s, edge[0], fresh(s.distances + edge[0].x)));
+    auto counts = [&](u32 weight) { return K::add(g, least, weight) < best; };
+    Range part = near_row(g, row);
+    if (few) part.length = min(part.length, 2 * SSSP_AHEAD);
+    do {
+        for (u32 from = 0; from < part.length; from += SSSP_AHEAD) {
+            Edge edge[SSSP_AHEAD];
+            T near[SSSP_AHEAD];
+            read_ahead(part, from, edge);
+            if (!counts(edge[0].y)) break;
+            // After the first edge, most others are known to give no smaller distance.
+            best = min(best, sum_by<K>(g, s, edge[0], fresh(s.distances + edge[0].x)));
 #pragma unroll
-        for (u32 k = 1; k < SSSP_AHEAD; k++) {
-            near[k] = edge[k].x != NONE && K::add(g, least, edge[k].y) < best ? fresh(s.distances + edge[k].x) : K::NEVER;
-        }
+            for (u32 k = 1; k < SSSP_AHEAD; k++) {
+                near[k] = edge[k].x != NONE && counts(edge[k].y) ? fresh(s.distances + edge[k].x) : K::NEVER;
+            }
 #pragma unroll
-        for (u32 k = 1; k < SSSP_AHEAD; k++) best = min(best, sum_by<K>(g, s, edge[k], near[k]));
-        looked += SSSP_AHEAD;
-    }
+            for (u32 k = 1; k < SSSP_AHEAD; k++) best = min(best, sum_by<K>(g, s, edge[k], near[k]));
+            looked += SSSP_AHEAD;
+        }
+    } while (!few && goes_on(g, row, part, counts));
+    // An edge whose sum does not fit does not count, either.
+    if (K::OVERFLOWS && best == K::NEVER && part.length > 0 && !counts(__ldg(&part.begin[part.length - 1].y))) check_sum<K>(s, best);
     return best;
 }
 
@@ -62,7 +67,7 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
     typedef typename K::Distance T;
     Walk<T>& walk = scratch.walk;
     const Team all = {blockIdx.x, gridDim.x};
-    const T cap = walk.cap, least = walk.rounds == 0 ? walk.led : walk.cap;
+    const T least = walk.rounds == 0 ? walk.led : walk.cap;
     u32 mine = 0;
     if (threadIdx.x == 0) scratch.found = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -73,20 +78,28 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
     for (u32 base = blockIdx.x * SSSP_THREADS; base < g.tail; base += gridDim.x * SSSP_THREADS) {
         u32 vertex = base + threadIdx.x;
         T had = vertex < g.tail ? fresh(s.distances + vertex) : T(0), now = had;
-        bool beyond = had >= cap && vertex < g.tail && vertex != s.root;
-        Range row = beyond ? range_of(g, in_row(g, vertex)) : Range{0, 0};
-        if (base < g.many) {
+        bool beyond = had >= walk.cap && vertex < g.tail && vertex != s.root;
+        if (beyond && walk.rounds > 0) {
+            // Most vertices are now nearer than by any edge from beyond the cap.
+            beyond = K::add(g, least, __ldg(g.lightest + vertex)) < had;
+            if (!beyond) check_sum<K>(s, had);
+        }
+        u32 length = beyond && base < g.many ? stored_row(g, in_row(g, vertex)).length : 0;
+        // The lightest edges of a row show how far away the vertex is at most, so that few others count.
+#pragma unroll 1
+        for (bool few = length >= SSSP_MANY, again = base < g.many;; few = again = false) {
+            if (beyond) now = pulled<K>(g, s, in_row(g, vertex), now, least, few, mine);
+            if (!again) break;
             u32 vertices[1] = {vertex};
             T distances[1] = {had};
-            Range rows[1] = {{row.start | SSSP_INWARD, 0}};
-            if (row.length >= SSSP_MANY) {
-                rows[0].length = edges_while(g, row, [&](u32 weight) { return K::add(g, least, weight) < had; });
-                if (rows[0].length < row.length) check_sum<K>(s, had);
+            Range rows[1] = {};
+            if (length >= SSSP_MANY) {
+                rows[0] = first_edges(g, in_row(g, vertex), [&](u32 weight) { return K::add(g, least, weight) < now; });
+                if (rows[0].length < length) check_sum<K>(s, now);
             }
             // If there is no room for a row in the queue, its thread goes through it.
-            if (!enqueue<T, 1>(s, scratch, vertices, distances, rows) && row.length >= SSSP_MANY) row.length = 0;
+            beyond = enqueue<T, 1>(s, scratch, vertices, distances, rows) != 0;
         }
-        if (row.length > 0) now = pulled<K>(g, s, vertex, row, had, least, mine);
         bool changes = now < had;
         if (changes) s.distances[vertex] = now;
         note_changed(s, scratch, vertex, now, changes);
@@ -106,8 +119,8 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
         u32 changed = 0;
         for_slots(
             s, scratch, all,
-            [&](u32 r, u32 to, T, u64 place) {
-                Edge edge = __ldg(g.rows.entries + (place & ~SSSP_INWARD));
+            [&](u32 r, u32 to, T, u64 address) {
+                Edge edge = edge_at(address);
                 T near = fresh(s.distances + edge.x);
                 if (near == K::NEVER) return;
                 T sum = K::add(g, near, edge.y);
@@ -146,7 +159,8 @@ template <class K> __device__ inline bool pull(const Graph& g, const Search<type
         __syncthreads();
         u64 changed = scratch.queued;
         if (blockIdx.x == 0 && threadIdx.x == 0 && walk.rounds + 4 < SSSP_MARKS) s.state->marks[walk.rounds + 2] = GLOBAL_TIMER();
-        bool few = walk.rounds > 0 && changed < g.tail / 16;
+        // Whole rows, which are pushed along, may be in host memory.
+        bool few = walk.rounds > 0 && changed < g.tail / (g.near_starts == nullptr ? 16 : 1024);
         __syncthreads();
         if (threadIdx.x == 0) walk.rounds++;
         if (changed == 0 || few) break;

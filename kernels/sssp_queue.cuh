@@ -59,7 +59,7 @@ __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32
         if (!is_full && at < s.queue_room && slot + row[r].length <= SSSP_MOST_SLOTS) {
             queue.slots[at] = u32(slot);
             queue.vertices[at] = vertex[r];
-            queue.bases[at] = row[r].start - slot;
+            queue.bases[at] = address_of(row[r]) - slot * sizeof(Edge);
             queue.distances[at] = distance[r];
         } else {
             // There is no room for later places, either.
@@ -120,7 +120,7 @@ template <class T> __device__ inline void pile_up_few(const Search<T>& s, const 
     }
 }
 
-// Goes through the slots of this step's queue, of which every block of the team gets the same number. `each(r, vertex, distance, place)` gets a
+// Goes through the slots of this step's queue, of which every block of the team gets the same number. `each(r, vertex, distance, address)` gets a
 // slot, which is the thread's r-th. All threads of the block call `then(slots)` after each chunk.
 template <class T, class F, class G>
 __device__ inline void for_slots(const Search<T>& s, Scratch<T>& scratch, Team team, F each, G then) {
@@ -155,7 +155,7 @@ __device__ inline void for_slots(const Search<T>& s, Scratch<T>& scratch, Team t
             u32 slot = u32(from) + r * SSSP_THREADS + threadIdx.x;
             if (slot >= to) continue;
             u32 entry = first + last_start_upto(tile, loaded, slot);
-            each(r, fresh(queue.vertices + entry), fresh(queue.distances + entry), fresh(queue.bases + entry) + slot);
+            each(r, fresh(queue.vertices + entry), fresh(queue.distances + entry), fresh(queue.bases + entry) + slot * sizeof(Edge));
         }
         u32 on = last_start_upto(tile, loaded, to);
         then(to - u32(from));

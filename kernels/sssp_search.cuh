@@ -24,12 +24,12 @@ template <class K> __device__ inline void begin(const Graph& g, const Search<typ
     for (u32 k = 0; k < 3; k++) state->limit[k] = state->least[k] = ~0ull;
     s.distances[s.root] = 0;
     s.parents[s.root] = s.root;
-    Range row = range_of(g, out_row(g, s.root));
+    Range row = row_of(g, out_row(g, s.root));
     if (row.length == 0) return;
     const auto& queue = s.queues[0];
     queue.slots[0] = 0;
     queue.vertices[0] = s.root;
-    queue.bases[0] = row.start;
+    queue.bases[0] = address_of(row);
     queue.distances[0] = 0;
     state->queued[0] = packed(s.hops ? 1 : row.length);
 }

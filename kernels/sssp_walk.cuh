@@ -87,9 +87,9 @@ __device__ inline void push(const Graph& g, const Search<typename K::Distance>& 
     T distance[SSSP_EACH<T>];
     for_slots(
         s, scratch, team,
-        [&](u32 r, u32 from, T had, u64 place) {
+        [&](u32 r, u32 from, T had, u64 address) {
             if (fresh(s.distances + from) != had) return;
-            Edge edge = __ldg(g.rows.entries + place);
+            Edge edge = edge_at(address);
             if (edge.x >= g.tail) return;
             T sum = K::add(g, had, edge.y);
             check_sum<K>(s, sum);
@@ -103,7 +103,7 @@ __device__ inline void push(const Graph& g, const Search<typename K::Distance>& 
         [&](u32) {
             Range row[SSSP_EACH<T>];
 #pragma unroll
-            for (u32 r = 0; r < SSSP_EACH<T>; r++) row[r] = near >> r & 1 ? pushed_of<K>(g, walk, vertex[r], distance[r]) : Range{0, 0};
+            for (u32 r = 0; r < SSSP_EACH<T>; r++) row[r] = near >> r & 1 ? pushed_of<K>(g, walk, vertex[r], distance[r]) : Range{};
             u32 without = enqueue<T, SSSP_EACH<T>>(s, scratch, vertex, distance, row);
 #pragma unroll
             for (u32 r = 0; r < SSSP_EACH<T>; r++) {
@@ -122,9 +122,9 @@ __device__ inline void put(const Graph& g, const Search<typename K::Distance>& s
     const Walk<T>& walk = scratch.walk;
     u32 vertices[1] = {vertex};
     T distances[1] = {distance};
-    Range rows[1] = {{0, 0}};
+    Range rows[1] = {};
     u32 far = 0;
-    if (has && distance < walk.below) rows[0] = s.hops ? Range{0, 1} : pushed_of<K>(g, walk, vertex, distance);
+    if (has && distance < walk.below) rows[0] = s.hops ? Range{nullptr, 1} : pushed_of<K>(g, walk, vertex, distance);
     else far = has && distance < walk.cap;
     if (enqueue<T, 1>(s, scratch, vertices, distances, rows)) leave(s, scratch, vertex);
     pile_up<T, 1>(s, scratch, vertices, distances, far, ahead);

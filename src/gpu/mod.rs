@@ -38,7 +38,7 @@ pub use peer::{IpcHandle, PeerMemory, Peers, ipc_handle};
 pub use program::Kernel;
 pub use queue::{Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
-pub use source::{COMMON, ProgramSource, cache, constant};
+pub use source::{COMMON, ProgramSource, SPLITMIX, cache, constant};
 pub use staging::{CopySource, Pinned, StopFlag, Uploader};
 pub use users::default_limit;
 pub use visible::{restrict_to_one, shorten_start, visible_gpu};

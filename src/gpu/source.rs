@@ -33,6 +33,9 @@ impl ProgramSource {
 /// The header `common.cuh`, which every program includes.
 pub const COMMON: (&str, &str) = ("common.cuh", include_str!("../../kernels/common.cuh"));
 
+/// The header `splitmix.cuh`, for programs that draw random numbers.
+pub const SPLITMIX: (&str, &str) = ("splitmix.cuh", include_str!("../../kernels/splitmix.cuh"));
+
 /// Returns the value of `constexpr u32 NAME = VALUE;` in the kernel source `text`, so that host and kernel have the
 /// same constant. The value is a decimal number or a power of two, such as `1u << 18`.
 ///

@@ -7,7 +7,7 @@
 
 use crate::error::Result;
 use crate::formats::Edges;
-use crate::gpu::{COMMON, Peers, ProgramSource, SCAN, THREADS, Workspace, constant};
+use crate::gpu::{COMMON, Peers, ProgramSource, SCAN, SPLITMIX, THREADS, Workspace, constant};
 use crate::size;
 use parking_lot::MutexGuard;
 
@@ -36,7 +36,8 @@ const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSour
 }
 
 /// Program with the kernels that count degrees.
-pub static INGEST: ProgramSource = program("ingest.cu", INGEST_TEXT);
+pub static INGEST: ProgramSource =
+    ProgramSource { name: "ingest.cu", text: INGEST_TEXT, headers: &[HEADERS[0], HEADERS[1], SPLITMIX] };
 /// Program with the kernels that place edges in bins of rows.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =

@@ -235,7 +235,10 @@ fn tunings() -> Vec<(&'static str, Method, Tuning)> {
             Tuning { many: 8, reach: Some(0.1), steps: 3, ..small() },
         ),
         ("bellman-ford", Method::BellmanFord, small()),
-        ("rows on the host", Method::Auto, Tuning { rows_on_host: true, ..capped(0.05, 0.02, 0.1) }),
+        ("rows on the host", Method::Auto, Tuning { most_near: Some(0), ..capped(0.05, 0.02, 0.1) }),
+        ("and some edges near", Method::Auto, Tuning { most_near: Some(700), ..capped(0.05, 0.02, 0.1) }),
+        ("and more", Method::Auto, Tuning { most_near: Some(2000), ..capped(0.1, 0.02, 0.3) }),
+        ("and all of them", Method::DeltaStepping, Tuning { most_near: Some(u64::MAX), ..small() }),
         ("short queues", Method::Auto, Tuning { queued: 0, ..capped(0.1, 0.02, 0.3) }),
         ("short queues without a cap", Method::DeltaStepping, Tuning { queued: 40, ..small() }),
         (
@@ -410,6 +413,18 @@ fn sums_past_32_bits() {
         let all = Weighted::stored(&hub, Direction::Undirected, WeightType::U32, |u, v| if u == 0 { v } else { most });
         let told = all.check(gpu, &[5], &tunings());
         assert!(told.iter().any(|searched| searched.max_distance > Distance::Whole(most.into())));
+        // The heavy edge comes after that to a leaf, which is not reached yet.
+        let behind: Vec<[u32; 2]> = (1..600).flat_map(|v| [[0, v], [v, 2000 + v], [2000 + v, 4000 + v]]).collect();
+        let weight = |u: u32, v: u32| {
+            if u == 0 {
+                3
+            } else if v < 4000 {
+                most
+            } else {
+                1
+            }
+        };
+        Weighted::stored(&behind, Direction::Undirected, WeightType::U32, weight).check(gpu, &[5], &tunings());
     });
 }
 

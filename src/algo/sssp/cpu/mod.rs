@@ -31,6 +31,8 @@ mod slices;
 mod sort;
 mod walk;
 
+pub(super) use near::ExcessCounts;
+
 use self::arithmetic::{Arithmetic, Decimal, Double, Long, Short, Wide, Width, WithParents};
 use self::bins::DistanceBins;
 use self::packing::EntryPacking;

@@ -39,9 +39,9 @@ pub struct Bounds<'a> {
 /// Number of row entries in each step of excess (a weight minus the bound of the row's vertex), and number of nonempty
 /// rows. The last entry of each row is not counted among the entries.
 #[derive(Clone)]
-struct ExcessCounts {
-    entries: Vec<u64>,
-    rows: u64,
+pub(in crate::algo::sssp) struct ExcessCounts {
+    pub entries: Vec<u64>,
+    pub rows: u64,
 }
 
 impl ExcessCounts {
@@ -58,7 +58,7 @@ impl ExcessCounts {
     /// Chooses the largest excess (a weight minus a bound) with which at most `most` entries are kept in memory.
     /// Returns the number of these entries, and the excess in steps. Returns `None` if not even the first entry of each
     /// row fits.
-    fn fit(&self, most: u64) -> Option<(u64, usize)> {
+    pub fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
             let before = *kept;
             *kept += entries;

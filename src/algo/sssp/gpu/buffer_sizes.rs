@@ -16,8 +16,6 @@ const LEAST_QUEUED: u64 = 1 << 12;
 const MOST_QUEUED: u64 = 1 << 23;
 /// Minimum number of neighbours that are copied to the GPU at a time.
 pub(super) const LEAST_PIECE: u64 = 1 << 12;
-/// Bytes for the first four edges of a vertex, which stay in GPU memory if rows are in host memory.
-pub(super) const HEAD_BYTES: u64 = 32;
 /// Number of 64-bit words for results of kernels: bounds in the order of vertices; the smallest, the largest and the
 /// sum of weights; a counter.
 pub(super) const BOUNDS: u64 = 16;
@@ -46,9 +44,11 @@ impl SsspBufferSizes {
         SsspBufferSizes { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 
-    /// Returns the bytes of GPU memory that stay in use between searches: the state, the positions of rows, and bounds.
+    /// Returns the bytes of GPU memory that stay in use between searches: the state, the positions of rows, the
+    /// lightest edges, and bounds.
     fn kept(&self) -> u64 {
-        slice_bytes::<SsspState>(1) + slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u64>(BOUNDS)
+        let of_rows = slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u32>(self.vertices);
+        slice_bytes::<SsspState>(1) + of_rows + slice_bytes::<u64>(BOUNDS)
     }
 
     /// Returns the bytes of GPU memory that a search itself uses: distances, parents, queues and piles.

@@ -2,9 +2,10 @@
 //! ascending weight.
 #![allow(unsafe_code)] // kernel launches
 
-use super::buffer_sizes::{BOUNDS, HEAD_BYTES, LEAST_PIECE, SsspBufferSizes, THREADS};
+use super::buffer_sizes::{BOUNDS, LEAST_PIECE, SsspBufferSizes, THREADS};
 use super::host_rows::{self, WeightSummary};
 use super::kernel_structs::{RowPlacing, SsspGraph};
+use super::near::{NearEdges, scale_of};
 use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{join_starts, place_starts, targets};
 use crate::error::Result;
@@ -28,12 +29,15 @@ pub(super) struct SsspDeviceGraph {
     pub lightest: u64,
     /// Bits of the largest weight.
     pub heaviest: u64,
+    /// The largest weight, as a number.
+    pub most: f64,
     /// Mean weight.
     pub mean: f64,
     /// Number of entries in the longest row.
     pub longest: u32,
-    /// Rows in pinned host memory, if they do not fit GPU memory. Kernels read them over the bus.
-    pub on_host: Option<Pinned>,
+    /// Rows in pinned host memory, if they do not fit GPU memory, and the GPU memory for near edges. Kernels read other
+    /// edges over the bus.
+    pub on_host: Option<(Pinned, NearEdges)>,
     /// The list of weights of 64 bits in pinned host memory, if it does not fit GPU memory.
     pub _values: Option<Pinned>,
 }
@@ -52,28 +56,33 @@ pub(super) struct HostGraph<'a> {
 
 impl HostGraph<'_> {
     /// Copies the rows to the GPU of `workspace`, joined into whole rows and sorted by weight. If they do not fit, they
-    /// go to pinned host memory, and the first edges of as many vertices as fit go to the GPU. Before it returns, frees
-    /// temporary memory in the arena (the GPU memory of a rank).
+    /// go to pinned host memory, and the free GPU memory is reserved for near edges. Before it returns, frees temporary
+    /// memory in the arena (the GPU memory of a rank).
     pub fn make_resident(&self, workspace: &mut Workspace) -> Result<SsspDeviceGraph> {
         let (sizes, scale) = (&self.sizes, self.weights.scale());
         let entries: u64 = self.halves.iter().map(|half| half.edges()).sum();
-        let starts: DeviceSlice<u32> = workspace.arena.take_planned(sizes.rows + 1)?;
+        let [starts, lightest_edges]: [DeviceSlice<u32>; 2] =
+            workspace.arena.take_all([sizes.rows + 1, sizes.vertices])?;
         let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
         // Copying rows and searching use the remaining memory, but not at the same time.
         let rest = sizes.working().max(sizes.placing(LEAST_PIECE));
         let (values, _values) = self.place_values(workspace, rest)?;
         let free = workspace.arena.free();
-        let fits = slice_bytes::<u64>(entries) + rest <= free && !self.tuning.rows_on_host;
-        let headed = (free.saturating_sub(rest) / HEAD_BYTES).saturating_sub(8).min(sizes.vertices);
-        // All edges, or the first edges of vertices.
-        let edges: DeviceSlice<u64> =
-            workspace.arena.take_planned(if fits { entries } else { headed * HEAD_BYTES / 8 })?;
+        let fits = slice_bytes::<u64>(entries) + rest <= free && self.tuning.most_near.is_none();
+        let most_near = self.tuning.most_near.map_or(entries, |most| most.min(entries));
+        let near = (!fits).then(|| NearEdges::take(&mut workspace.arena, sizes.rows, most_near, rest)).transpose()?;
+        let edges: DeviceSlice<u64> = workspace.arena.take_planned(if fits { entries } else { 0 })?;
         let mark = workspace.arena.mark();
         let own = [workspace.arena.take_planned(sizes.rows + 1)?, workspace.arena.take_planned(sizes.rows + 1)?];
         let (mut graph, [over_few, over_middle, longest]) = self.outline(workspace, own, starts, bounds)?;
         graph.values = values;
         let entries_at = |address: u64| address.wrapping_sub(8 * self.tuning.first_entry);
-        let (weights, on_host) = if fits {
+        let (weights, on_host) = if let Some(near) = near {
+            workspace.arena.reset(mark);
+            let (rows, weights) = host_rows::pin(workspace, self.halves, self.weights, self.budget)?;
+            graph.rows.entries = entries_at(rows.address());
+            (weights, Some((rows, near)))
+        } else {
             graph.rows.entries = entries_at(edges.address());
             self.fill(workspace, own, &graph)?;
             let weights = summarize(workspace, edges, (scale.kind, values), bounds)?;
@@ -84,22 +93,16 @@ impl HostGraph<'_> {
             workspace.queue.finish()?;
             workspace.arena.reset(mark);
             (weights, None)
-        } else {
-            workspace.arena.reset(mark);
-            let (rows, weights) = host_rows::pin(workspace, self.halves, self.weights, self.budget)?;
-            graph.rows.entries = entries_at(rows.address());
-            (graph.heads, graph.headed) = (edges.address(), (headed as u32).min(graph.tail));
-            let queue = &workspace.queue;
-            let kernel = workspace.kernel(&PREPARE, "sssp_heads")?;
-            // SAFETY: the arguments match the kernel's. Rows are in place, and there is room for four edges of each
-            // vertex that is written.
-            unsafe { queue.launch(&kernel, queue.grid(4 * u64::from(graph.headed)), (graph, graph.heads))? };
-            queue.finish()?;
-            (weights, Some(rows))
         };
+        graph.lightest = lightest_edges.address();
+        let (queue, kernel) = (&workspace.queue, workspace.kernel(&PREPARE, "sssp_lightest")?);
+        // SAFETY: the arguments match the kernel's. Rows are in place, and there is an element for each vertex.
+        unsafe { queue.launch(&kernel, queue.grid(sizes.vertices), (graph, graph.lightest))? };
+        queue.finish()?;
         let mean = weights.sum / entries.max(1) as f64;
         let [lightest, heaviest] = [weights.least, weights.most].map(|weight| scale.bits(weight));
-        Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host, _values })
+        let most = scale.number(weights.most);
+        Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, most, mean, longest, on_host, _values })
     }
 
     /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses.
@@ -110,7 +113,7 @@ impl HostGraph<'_> {
         if bytes.is_empty() {
             return Ok((0, None));
         }
-        if self.tuning.rows_on_host || slice_bytes::<u64>(count) + rest > workspace.arena.free() {
+        if self.tuning.most_near.is_some() || slice_bytes::<u64>(count) + rest > workspace.arena.free() {
             let mut pinned = Pinned::new(&workspace.device, bytes.len(), self.budget)?;
             pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
             return Ok((pinned.address(), Some(pinned)));
@@ -240,15 +243,9 @@ fn summarize(
     queue.write(&[u64::from(u32::MAX), 0], least_most)?;
     let kernel = workspace.kernel(&PREPARE, "sssp_weights")?;
     let sum = bounds.part(1..2).address();
-    let scale: u32 = match kind {
-        WeightType::U32 => 0,
-        WeightType::F32 => 1,
-        WeightType::U64 => 2,
-        WeightType::F64 => 3,
-    };
     // SAFETY: the arguments match the kernel's; edges are in place.
     unsafe {
-        let arguments = (edges.address(), edges.len(), scale, values, bounds.address(), sum);
+        let arguments = (edges.address(), edges.len(), scale_of(kind), values, bounds.address(), sum);
         queue.launch(&kernel, queue.grid(edges.len()), arguments)?;
     }
     let mut found = [0u64; 2];

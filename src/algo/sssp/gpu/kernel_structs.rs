@@ -19,9 +19,9 @@ pub(super) struct SsspGraph {
     pub shift: u32,
     pub tail: u32,
     pub many: u32,
-    pub heads: u64,
-    pub headed: u32,
-    pub unused: u32,
+    pub near: u64,
+    pub near_starts: u64,
+    pub lightest: u64,
     pub values: u64,
 }
 
@@ -151,16 +151,28 @@ pub(super) struct RowPlacing {
     pub unused: u32,
 }
 
+/// Arguments of the kernels that choose near edges: the first edges of rows, which are in GPU memory if rows are not.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Excess {
+    pub distances: u64,
+    pub values: u64,
+    pub most: f64,
+    pub scale: u32,
+    pub is_wide: u32,
+}
+
 // SAFETY: the structs consist of numbers without padding, as the sizes below show.
 unsafe impl Plain for SsspState {}
 // SAFETY: as above.
 unsafe impl Plain for MooreState {}
 
 const _: () =
-    assert!(size_of::<SsspGraph>() == 112 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
+    assert!(size_of::<SsspGraph>() == 120 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
 const _: () = assert!(
     size_of::<SsspState>() == 384
         && size_of::<Moore>() == 72
         && size_of::<MooreState>() == 48
         && size_of::<Masked>() == 40
+        && size_of::<Excess>() == 32
 );

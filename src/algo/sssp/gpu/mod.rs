@@ -2,8 +2,8 @@
 //! memory, launches kernels, and copies results to the host.
 //!
 //! GPU memory holds rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending weight. If
-//! rows do not fit, they are in pinned host memory, and GPU memory holds the first four edges of as many vertices as
-//! fit. GPU memory also holds the distance, the parent and the row position of each vertex, and queues. Random weights
+//! rows do not fit, they are in pinned host memory, and GPU memory holds as many of the first edges of rows as fit
+//! (`near`). GPU memory also holds the distance, the parent and the row position of each vertex, and queues. Random weights
 //! are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
 //!
 //! Distances have 32 bits. If a sum does not fit, this search and all later ones use 64 bits. With weights of 64 bits,
@@ -16,6 +16,7 @@ mod host_rows;
 mod kernel_structs;
 mod memory;
 mod moore;
+mod near;
 mod programs;
 mod report;
 mod sums;
@@ -43,7 +44,7 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use buffer_sizes::{SsspBufferSizes, THREADS};
 use device_graph::{HostGraph, SsspDeviceGraph};
-use kernel_structs::SsspState;
+use kernel_structs::{Excess, SsspState};
 use memory::SsspMemory;
 use programs::PREPARE;
 use sums::SumKind;
@@ -171,7 +172,26 @@ impl<'a> GpuSearch<'a> {
         let bytes = workspace.arena.mark();
         let on_host = placed.on_host.is_some();
         tracing::debug!(blocks, bytes, on_host, ?placed, ?widths, "a weighted graph on the GPU");
-        Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, tuning, state, clock })
+        let mut search = GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, tuning, state, clock };
+        if on_host && vertices > 0 {
+            search.search_all(Vertex(0))?;
+            search.choose_near(weights.scale())?;
+        }
+        Ok(search)
+    }
+
+    /// Copies near edges to the GPU, by the distances of the last search. `scale` is the meaning of weights.
+    fn choose_near(&mut self, scale: WeightScale<'_>) -> Result<()> {
+        let placed = &mut self.placed;
+        let Some((_, near)) = &placed.on_host else { return Ok(()) };
+        let excess = Excess {
+            distances: self.memory.distances.address(),
+            values: placed.graph.values,
+            most: placed.most,
+            scale: near::scale_of(scale.kind),
+            is_wide: self.sums.is_wide().into(),
+        };
+        near.choose(&self.gpu.workspace, &mut placed.graph, excess)
     }
 
     /// Searches from `root`. If a sum does not fit 32 bits, repeats the search with 64 bits. Returns the final state.

@@ -5,7 +5,7 @@ use crate::algo::WeightSource;
 use crate::algo::searches::gpu::{self as shared, GRID_BARRIER, ROWS};
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
-use crate::gpu::{COMMON, ProgramSource};
+use crate::gpu::{COMMON, ProgramSource, SCAN, SPLITMIX};
 
 pub(super) const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../kernels/sssp.cuh"));
 
@@ -52,7 +52,7 @@ pub(super) fn search(sums: SumKind) -> &'static ProgramSource {
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "sssp_prepare.cu",
     text: include_str!("../../../../kernels/sssp_prepare.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, SSSP],
+    headers: &[COMMON, GRID_BARRIER, ROWS, SPLITMIX, SSSP],
 };
 
 pub(super) const MOORE_HEADER: (&str, &str) = ("sssp_moore.cuh", include_str!("../../../../kernels/sssp_moore.cuh"));
@@ -86,5 +86,9 @@ pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSou
     let rounds = matches!(method, Method::Moore | Method::BellmanFord);
     let of_rounds = [(&MOORE, rounds), (&MOORE_CODED, rounds && is_wide)];
     let of_rounds = of_rounds.into_iter().filter_map(|(program, launches)| launches.then_some(program));
-    [&PREPARE, &shared::PROGRAM].into_iter().chain(sums.iter().map(|&sums| search(sums))).chain(of_rounds).collect()
+    [&PREPARE, &SCAN, &shared::PROGRAM]
+        .into_iter()
+        .chain(sums.iter().map(|&sums| search(sums)))
+        .chain(of_rounds)
+        .collect()
 }

@@ -31,8 +31,9 @@ pub struct Tuning {
     pub steps: u32,
     /// Maximum number of entries in a queue and in a pile.
     pub queued: u64,
-    /// Whether to keep rows in host memory even if they fit GPU memory.
-    pub rows_on_host: bool,
+    /// If it is set, rows are in host memory even if they fit GPU memory, and at most this many edges are near: in GPU
+    /// memory as well.
+    pub most_near: Option<u64>,
     /// Maximum number of neighbours (32-bit words) that are copied to the GPU at a time.
     pub piece: u64,
     /// Position assigned to the first entry of the rows. Tests set it to reach positions beyond 32 bits.
@@ -52,7 +53,7 @@ impl Default for Tuning {
             blocks: u32::MAX,
             steps: 1 << 16,
             queued: u64::MAX,
-            rows_on_host: false,
+            most_near: None,
             piece: 1 << 26,
             first_entry: 0,
         }

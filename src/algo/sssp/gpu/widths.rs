@@ -17,17 +17,12 @@ const COARSE: f64 = 1.0 / 16.0;
 /// numbers from 1 to 255, a bucket is a single distance.
 const FINE: f64 = 1.0 / 128.0;
 /// Width of the range of distances that is still pushed once a cap is set (a distance beyond which vertices pull), in
-/// graphs with a core, in multiples of the mean weight. With whole numbers from 1 to 255, the range has six distances.
-/// With a range of four distances, a search took 2.2 ms.
-const REACH: f64 = 1.0 / 20.0;
-/// Width of the range of distances that is still pushed once a cap is set, if weights are decimals, in multiples of the
-/// mean weight. The range is as wide as 2.5 distances of whole numbers from 1 to 255. A search took 2.5 ms with this
-/// value, and 2.8 to 3.3 ms with a range of 4.5 distances.
-const REACH_OF_DECIMALS: f64 = 1.0 / 50.0;
-/// Width of the range of distances that is still pushed once a cap is set, if rows are read over the bus, in multiples
-/// of the mean weight. It is smaller than [`REACH`]: scale 26 in 2 GiB took 145 ms with four distances and 180 ms with
-/// six.
-const REACH_OVER_BUS: f64 = 1.0 / 32.0;
+/// graphs with a core, in multiples of the mean weight. With whole numbers from 1 to 255, the range has four distances.
+/// Scale 26 of Graph500 took 4.58 ms a search on an H200 with this value, 4.74 ms with five distances, and 4.99 ms with
+/// three.
+const REACH: f64 = 1.0 / 32.0;
+/// The same if weights are decimals. Scale 24 took 2.07 ms with this value, and 2.14 and 2.55 ms with 1/50 and 1/100.
+const REACH_OF_DECIMALS: f64 = 1.0 / 64.0;
 /// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length.
 const NEAR: f64 = 4.0;
 /// Width of a bucket in deep graphs without a core, where a step follows several edges, in multiples of the mean weight
@@ -57,7 +52,6 @@ pub(super) fn widths(placed: &SsspDeviceGraph, kind: WeightType, method: Method,
     let near = if placed.longest <= tuning.short { NEAR_IF_DEEP } else { NEAR } / mean_row;
     let reach = match kind {
         WeightType::F32 | WeightType::F64 => REACH_OF_DECIMALS,
-        WeightType::U32 | WeightType::U64 if placed.on_host.is_some() => REACH_OVER_BUS,
         WeightType::U32 | WeightType::U64 => REACH,
     };
     let [coarse, fine, reach] = if has_core { [COARSE, FINE, reach] } else { [near, near, near] };

@@ -72,13 +72,8 @@ impl Graph {
         self.edges.iter().copied().zip(self.weights.iter().map(|(_, bits)| *bits)).collect()
     }
 
-    /// The smallest of the whole weights of a pair.
-    pub fn smallest(&self, u: u64, v: u64) -> u64 {
-        self.least(false)[&(u, v)]
-    }
-
     /// The bits of the smallest weight of each pair of vertices, in order if edges have direction, else both ways.
-    fn least(&self, directed: bool) -> BTreeMap<(u64, u64), u64> {
+    pub fn least(&self, directed: bool) -> BTreeMap<(u64, u64), u64> {
         let mut least = BTreeMap::new();
         for (&[u, v], &(_, bits)) in self.edges.iter().zip(&self.weights) {
             let ways = if directed { vec![(u, v)] } else { vec![(u, v), (v, u)] };

@@ -6,30 +6,33 @@ use std::time::{Duration, Instant};
 
 use gpugraph::internals::job::state::lock::Lock;
 
+use crate::support::processes::signal_all;
 use crate::support::{Dice, answer, triangles};
 use crate::{CORNERS, DEATH, KEEP, Ranks, ended, error, files, same_files};
 
 const SMALL: &str = "kronecker = { scale = 14, edge_factor = 8, seed = 1 }";
 
-/// Processes of the binary that run in this place.
-fn processes(job: &Ranks) -> Vec<u32> {
+/// Whether a process, by its folder in /proc, runs the binary in this place.
+fn is_rank(job: &Ranks) -> impl Fn(&Path) -> bool {
     let here = fs::canonicalize(job.place.path("")).expect("a folder");
     let binary = fs::canonicalize(&job.built.gpugraph).expect("a binary");
-    let link = |path: PathBuf| fs::read_link(path).unwrap_or_default();
-    let pids = fs::read_dir("/proc").expect("processes").flatten();
-    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| {
-        let of = |what: &str| link(PathBuf::from(format!("/proc/{pid}/{what}")));
+    move |process| {
+        let of = |what: &str| fs::read_link(process.join(what)).unwrap_or_default();
         // A process that ends has no binary any more while it still holds its locks.
         of("cwd") == here && [binary.as_path(), Path::new("")].contains(&of("exe").as_path())
-    })
-    .collect()
+    }
+}
+
+/// The folders of these processes in /proc.
+fn processes(job: &Ranks) -> Vec<PathBuf> {
+    let (entries, is_rank) = (fs::read_dir("/proc").expect("processes").flatten(), is_rank(job));
+    entries.map(|entry| entry.path()).filter(|process| is_rank(process)).collect()
 }
 
 /// Whether the ranks have met and the leader has the workdir. Before that mpirun may hang by itself: Open MPI's 4.1 did once where a rank
 /// was killed while it made its connection to mpirun.
 fn has_begun(job: &Ranks) -> bool {
-    Lock::owner(&job.place.workdir()).is_some_and(|owner| processes(job).contains(&owner.pid))
+    Lock::owner(&job.place.workdir()).is_some_and(|owner| is_rank(job)(&Path::new("/proc").join(owner.pid.to_string())))
 }
 
 /// No rank is left behind, nor does any come to its end much later.
@@ -65,8 +68,8 @@ fn killed_ten_times_at_random_it_has_the_same_answer() {
         std::thread::sleep(Duration::from_millis(dice.below(600)));
         let alive = processes(&job);
         let victim = if alive.is_empty() { None } else { alive.get(dice.below(alive.len() as u64) as usize) };
-        if let Some(pid) = victim {
-            let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+        if let Some(victim) = victim {
+            signal_all(libc::SIGKILL, |process| process == victim && is_rank(&job)(process));
         }
         let died = Instant::now();
         let ran = started.end();

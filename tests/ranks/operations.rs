@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 const LENGTHS: [usize; 9] = [0, 1, 7, 16, 17, 100, 1023, 2048, 5001];
 
-pub fn all(comm: &Comm) {
-    for len in LENGTHS {
+/// Every operation on arrays of up to `longest` elements.
+pub fn all(comm: &Comm, longest: usize) {
+    for len in LENGTHS.into_iter().filter(|&len| len <= longest) {
         broadcast(comm, len);
         gather(comm, len);
         reductions(comm, len);

@@ -30,11 +30,11 @@ fn run() -> Result<()> {
     let last = comm.ranks() - 1;
     match case.as_str() {
         "operations" => {
-            // With the chunk as it is, and with pieces so small that everything crosses them.
-            operations::all(&comm);
-            for chunk in [16, 1000, 4096] {
-                comm.set_chunk(chunk);
-                operations::all(&comm);
+            // With the chunk as it is, and with pieces so small that everything crosses them. Ranks meet for each piece, so there are at most
+            // some hundreds.
+            for (chunk, longest) in [(None, 5001), (Some(16), 1023), (Some(1000), 5001), (Some(4096), 5001)] {
+                chunk.into_iter().for_each(|chunk| comm.set_chunk(chunk));
+                operations::all(&comm, longest);
             }
             operations::mail(&comm);
             operations::stealing(&comm);

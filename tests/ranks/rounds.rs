@@ -105,11 +105,11 @@ fn numbers(comm: &Comm, rounds: &mut Rounds, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// Thousands of short rounds, of which some ranks are late.
+/// A thousand short rounds, to some of which ranks are late.
 fn many(comm: &Comm, rounds: &mut Rounds) -> Result<()> {
     let (rank, ranks) = (comm.rank() as u64, comm.ranks() as u64);
-    for number in 0..3000u64 {
-        if random([rank, number, 37]).is_multiple_of(500) {
+    for number in 0..1000u64 {
+        if random([rank, number, 37]).is_multiple_of(150) {
             std::thread::sleep(Duration::from_millis(2));
         }
         let words: Vec<[u64; 1]> = (0..ranks).map(|to| [number * 100 + rank * 10 + to]).collect();

@@ -15,11 +15,11 @@ mod signals;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use daemons::Slurm;
 use serde_json::Value;
+use support::processes::{names, signal_all};
 use support::{Place, Ran, oracle, random_edges};
 
 /// A graph of dozens of units, its job file, and the command `slow`: gpugraph that takes a second and a half for each of
@@ -247,7 +247,8 @@ fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
     slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
     slurm.until("two ranks again", 40, |_| pid("pid.1.0").is_some() && pid("pid.1.1").is_some());
     let rank = pid("pid.1.1").expect("a process");
-    assert!(Command::new("kill").args(["-9", rank.trim()]).status().is_ok_and(|status| status.success()));
+    let here = slurm.place.path("").display().to_string();
+    signal_all(libc::SIGKILL, |process| process.ends_with(rank.trim()) && names(process, &here));
     slurm.ends(&job, "FAILED", 40);
     // The other rank was ended for that, and saved: 75, which is higher.
     assert_eq!(slurm.field(&job, "ExitCode"), "3:0");

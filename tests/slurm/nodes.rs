@@ -1,11 +1,11 @@
 //! Real ranks on two nodes.
 
 use std::fs;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::daemons::Slurm;
 use crate::support::mpi::{Kind, built};
+use crate::support::processes::signal_all;
 use crate::support::{oracle, random_edges};
 use crate::{command, report, triangles};
 
@@ -41,8 +41,7 @@ fn saved_requeued_and_done(kind: Kind, launcher: &str) {
     let is_rank = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == built.gpugraph);
     let ranks: Vec<Vec<u32>> = (0..2).map(|n| nodes.processes(n).into_iter().filter(is_rank).collect()).collect();
     assert_eq!([ranks[0].len(), ranks[1].len()], [2, 2], "{}", slurm.logs());
-    let killed = Command::new("kill").args(["-9", &ranks[1][0].to_string()]).status();
-    assert!(killed.is_ok_and(|status| status.success()));
+    signal_all(libc::SIGKILL, |process| process.ends_with(ranks[1][0].to_string()) && is_rank(&ranks[1][0]));
     let died = Instant::now();
     slurm.until("second restart", 40, |slurm| slurm.field(&job, "Restarts") == "2");
     assert!(died.elapsed() < Duration::from_secs(30), "{:?} after a death", died.elapsed());

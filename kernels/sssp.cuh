@@ -38,12 +38,10 @@ struct Graph {
     // If rows are in host memory, the near edges in GPU memory: the first edges of each row. Otherwise null.
     const Edge* near;
     const u32* near_starts;
-    // The smallest weight of each vertex's in-row, or 0 without an edge.
-    const u32* lightest;
     // Weights of 64 bits by their codes.
     const u64* values;
 };
-static_assert(sizeof(Graph) == 120, "as its twin");
+static_assert(sizeof(Graph) == 112, "as its twin");
 
 // Kinds of distances. `plus` returns the sum of two distances, or NEVER if there is none. `add` returns the sum of a distance and a weight, which
 // is the code of a weight of 64 bits in the last two kinds.

@@ -96,8 +96,7 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
         bool shares = looks && base < g.many && stored_row(g, row).length >= SSSP_MANY;
         if (tells) rows[0] = row_of(g, row);
         if (shares) rows[0] = inward(first_edges(g, row, [&](u32 weight) { return K::add(g, led, weight) <= distance; }));
-        // Threads go through short rows alone, so that none waits for another's.
-        u32 without = base < g.many ? enqueue<T, 1>(s, scratch, vertices, distances, rows) : 1;
+        u32 without = enqueue<T, 1>(s, scratch, vertices, distances, rows);
         if (looks && (!shares || without)) {
             u32 parent = parent_in<K>(g, s, row, near_row(g, row), distance, led, mine);
             // If nearer vertices offer themselves, others write this parent at the same time.

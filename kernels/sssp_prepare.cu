@@ -123,14 +123,6 @@ extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 scale,
     atomicAdd(sum, all);
 }
 
-// Sets lightest[v] to the smallest weight of the in-row of each vertex, or to 0 without an edge. Rows are sorted.
-extern "C" __global__ void sssp_lightest(const __grid_constant__ Graph g, u32* lightest) {
-    for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
-        Range row = stored_row(g, in_row(g, u32(v)));
-        lightest[v] = row.length > 0 ? __ldg(&row.begin->y) : 0;
-    }
-}
-
 // How near edges are chosen, by the distances of vertices from the first vertex, a hub. After a search has passed the hubs, it follows an edge only if
 // the edge is no longer than the path from the hubs to the edge's end. So the edges that count are those with the smallest excess: weight minus
 // distance.

@@ -79,11 +79,6 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
         u32 vertex = base + threadIdx.x;
         T had = vertex < g.tail ? fresh(s.distances + vertex) : T(0), now = had;
         bool beyond = had >= walk.cap && vertex < g.tail && vertex != s.root;
-        if (beyond && walk.rounds > 0) {
-            // Most vertices are now nearer than by any edge from beyond the cap.
-            beyond = K::add(g, least, __ldg(g.lightest + vertex)) < had;
-            if (!beyond) check_sum<K>(s, had);
-        }
         u32 length = beyond && base < g.many ? stored_row(g, in_row(g, vertex)).length : 0;
         // The lightest edges of a row show how far away the vertex is at most, so that few others count.
 #pragma unroll 1

@@ -44,11 +44,9 @@ impl SsspBufferSizes {
         SsspBufferSizes { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 
-    /// Returns the bytes of GPU memory that stay in use between searches: the state, the positions of rows, the
-    /// lightest edges, and bounds.
+    /// Returns the bytes of GPU memory that stay in use between searches: the state, the positions of rows, and bounds.
     fn kept(&self) -> u64 {
-        let of_rows = slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u32>(self.vertices);
-        slice_bytes::<SsspState>(1) + of_rows + slice_bytes::<u64>(BOUNDS)
+        slice_bytes::<SsspState>(1) + slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u64>(BOUNDS)
     }
 
     /// Returns the bytes of GPU memory that a search itself uses: distances, parents, queues and piles.

@@ -61,8 +61,7 @@ impl HostGraph<'_> {
     pub fn make_resident(&self, workspace: &mut Workspace) -> Result<SsspDeviceGraph> {
         let (sizes, scale) = (&self.sizes, self.weights.scale());
         let entries: u64 = self.halves.iter().map(|half| half.edges()).sum();
-        let [starts, lightest_edges]: [DeviceSlice<u32>; 2] =
-            workspace.arena.take_all([sizes.rows + 1, sizes.vertices])?;
+        let starts: DeviceSlice<u32> = workspace.arena.take_planned(sizes.rows + 1)?;
         let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
         // Copying rows and searching use the remaining memory, but not at the same time.
         let rest = sizes.working().max(sizes.placing(LEAST_PIECE));
@@ -94,11 +93,6 @@ impl HostGraph<'_> {
             workspace.arena.reset(mark);
             (weights, None)
         };
-        graph.lightest = lightest_edges.address();
-        let (queue, kernel) = (&workspace.queue, workspace.kernel(&PREPARE, "sssp_lightest")?);
-        // SAFETY: the arguments match the kernel's. Rows are in place, and there is an element for each vertex.
-        unsafe { queue.launch(&kernel, queue.grid(sizes.vertices), (graph, graph.lightest))? };
-        queue.finish()?;
         let mean = weights.sum / entries.max(1) as f64;
         let [lightest, heaviest] = [weights.least, weights.most].map(|weight| scale.bits(weight));
         let most = scale.number(weights.most);

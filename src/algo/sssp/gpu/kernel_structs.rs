@@ -21,7 +21,6 @@ pub(super) struct SsspGraph {
     pub many: u32,
     pub near: u64,
     pub near_starts: u64,
-    pub lightest: u64,
     pub values: u64,
 }
 
@@ -168,7 +167,7 @@ unsafe impl Plain for SsspState {}
 unsafe impl Plain for MooreState {}
 
 const _: () =
-    assert!(size_of::<SsspGraph>() == 120 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
+    assert!(size_of::<SsspGraph>() == 112 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
 const _: () = assert!(
     size_of::<SsspState>() == 384
         && size_of::<Moore>() == 72

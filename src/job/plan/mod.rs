@@ -150,7 +150,7 @@ impl Plan {
         let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
         if let InputSpec::Prepared(other) = &job.input {
             let mut graph = kept::open(other)?;
-            kept::check_weights(&graph, job, other)?;
+            kept::check_weights(&graph, job, Some(other))?;
             kept::number(&mut graph, job, other)?;
             return Plan::prepared(job, machine, other, &graph, &manifest);
         }

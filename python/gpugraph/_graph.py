@@ -67,7 +67,8 @@ class Graph:
         first_id: 0 or 1, the id of the first vertex, for formats that count from 1.
         ids: ``"string"`` takes the ids of text, CSV or Parquet files for strings, such as names. They become labels.
         workdir: Folder in which the graph is kept, so that :meth:`open` opens it later. By default it is in the context's
-            temporary folder and removed with the graph.
+            temporary folder and removed with the graph. Labels of tables and networkx graphs are not kept there: vertices
+            of the opened graph are the rows of :attr:`ids`.
         context: What calls may use of the machine.
 
     Raises:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Optional, Union
 
 from . import _gpugraph
+from ._options import whole, whole_or_none
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +54,13 @@ class Context:
     ) -> None:
         folder = None if temporary_folder is None else os.fspath(temporary_folder)
         self._native: Optional[_gpugraph.Context] = _gpugraph.Context(
-            host_memory, gpu_memory, threads, device, gpu, folder, progress
+            host_memory if isinstance(host_memory, str) else whole_or_none("host_memory", host_memory),
+            gpu_memory if isinstance(gpu_memory, str) else whole_or_none("gpu_memory", gpu_memory),
+            whole("threads", threads),
+            device,
+            whole_or_none("gpu", gpu, 32),
+            folder,
+            progress,
         )
         self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
         _open.add(self)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
+from ._options import whole, whole_or_none
 from ._results import (
     BfsTree,
     Centralities,
@@ -66,7 +67,8 @@ class Graph:
         first_id: 0 or 1, the id of the first vertex, for formats that count from 1.
         ids: ``"string"`` takes the ids of text, CSV or Parquet files for strings, such as names. They become labels.
         workdir: Folder in which the graph is kept, so that :meth:`open` opens it later. By default it is in the context's
-            temporary folder and removed with the graph.
+            temporary folder and removed with the graph. Labels of tables and networkx graphs are not kept there: vertices
+            of the opened graph are the rows of :attr:`ids`.
         context: What calls may use of the machine.
 
     Raises:
@@ -99,7 +101,8 @@ class Graph:
                 raise UsageError("vertices are for edges in memory: files say how many vertices they have")
             if not isinstance(weights, str):
                 raise UsageError('weights of a file: expected "auto", "none", "u32", "u64", "f32" or "f64", found an array')
-            options = dict(format=format, columns=columns, skip_lines=skip_lines, first_id=first_id, weights=weights, ids=ids)
+            numbers = dict(skip_lines=whole_or_none("skip_lines", skip_lines, 32), first_id=whole_or_none("first_id", first_id, 32))
+            options = dict(format=format, columns=columns, weights=weights, ids=ids, **numbers)
             paths: list[str] = [os.fspath(path) for path in (data if isinstance(data, list) else [data])]
             native = _gpugraph.Graph.from_files(context._opened(), paths, options, bool(directed), folder)
             self._adopt(native, context, None)
@@ -110,7 +113,7 @@ class Graph:
             if value is not None:
                 raise UsageError(f"{name} is for files, found edges in memory: leave it out")
         edges = edges_of(data, columns, weights)
-        edges.vertices = _vertices(edges, vertices)
+        edges.vertices = _vertices(edges, whole_or_none("vertices", vertices))
         edges.directed = edges.directed if directed is None else directed
         self._adopt(_of_edges(context, edges, folder), context, edges.labels)
 
@@ -171,6 +174,8 @@ class Graph:
     ) -> Graph:
         context = context_or_default(context)
         folder = None if workdir is None else os.fspath(workdir)
+        scale, edge_factor, seed = numbers
+        numbers = (whole("scale", scale, 32), edge_factor, whole("seed", seed))
         return cls._of(_gpugraph.Graph.generated(context._opened(), uniform, numbers, directed, folder), context, None)
 
     @classmethod
@@ -319,7 +324,7 @@ class Graph:
             gpugraph.errors.LimitError: A limit is too small.
         """
         (total, _, _, seconds), largest, columns = self._opened().edge_supports()
-        return EdgeSupports(total, largest, *columns, seconds)
+        return EdgeSupports(self._rows, total, largest, *columns, seconds)
 
     def triangle_comparisons(self) -> Comparisons:
         """Counts the comparisons of a plain merge of sorted rows in the order of ids and in that of degree, on CPUs.
@@ -387,7 +392,7 @@ class Graph:
         """
         if isinstance(weights, str) and weights not in ("graph", "unit"):
             raise UsageError(f'weights: expected "graph", "unit" or (least, most, seed), found {weights!r}')
-        drawn = None if isinstance(weights, str) else weights
+        drawn = None if isinstance(weights, str) else _drawn(weights)
         numbers, columns = self._opened().sssp(self._id(source), method, drawn, weights == "unit", validate)
         reached, seconds = numbers
         return Paths(self._rows, source, reached, *columns, seconds)
@@ -452,7 +457,7 @@ class Graph:
             gpugraph.errors.UsageError: There are no iterations.
             gpugraph.errors.LimitError: A limit is too small.
         """
-        numbers, label = self._opened().cdlp(iterations)
+        numbers, label = self._opened().cdlp(whole("iterations", iterations))
         iterations_done, changed, number, largest, seconds = numbers
         return Communities(self._rows, number, largest, iterations_done, changed, label, seconds)
 
@@ -497,7 +502,8 @@ class Graph:
             gpugraph.errors.InputError: The graph has no such vertex.
         """
         named = None if sources is None else [self._id(vertex) for vertex in sources]
-        numbers, scores = self._opened().betweenness(named, roots, seed, normalise)
+        drawn = whole("roots", roots, 32), whole("seed", seed)
+        numbers, scores = self._opened().betweenness(named, *drawn, normalise)
         used, pairs, depth, divisor, seconds = numbers
         return Centralities(self._rows, used, pairs, depth, divisor, scores, seconds)
 
@@ -522,7 +528,8 @@ class Graph:
             gpugraph.errors.InputError: The graph has no such vertex.
         """
         named = None if sources is None else [self._id(vertex) for vertex in sources]
-        (figures, pairs, diameter, seconds), columns = self._opened().distances(named, roots, seed)
+        drawn = whole("roots", roots, 32), whole("seed", seed)
+        (figures, pairs, diameter, seconds), columns = self._opened().distances(named, *drawn)
         labels = self._rows.labels() if self._rows.has_labels else None
         of_sources = [SourceDistances(of[0] if labels is None else labels[of[0]], *of[1:]) for of in figures]
         return Distances(self._rows, of_sources, pairs, *diameter, *columns, seconds)
@@ -554,7 +561,8 @@ class Graph:
             gpugraph.errors.InputError: The graph has no such vertex.
         """
         targets = [self._id(vertex) for vertex in personalised]
-        numbers, ranks = self._opened().pagerank(damping, variant, tolerance, iterations, targets)
+        count = whole_or_none("iterations", iterations)
+        numbers, ranks = self._opened().pagerank(damping, variant, tolerance, count, targets)
         iterations_done, change, converged, total, seconds = numbers
         return PageRanks(self._rows, iterations_done, change, converged, total, ranks, seconds)
 
@@ -567,6 +575,13 @@ def _is_path(data: Any) -> bool:
     if isinstance(data, (str, os.PathLike)):
         return True
     return isinstance(data, list) and bool(data) and all(isinstance(path, (str, os.PathLike)) for path in data)
+
+
+def _drawn(weights: Any) -> tuple[int, int, int]:
+    if not isinstance(weights, tuple) or len(weights) != 3:
+        raise UsageError(f'weights: expected "graph", "unit" or (least, most, seed), found {weights!r}')
+    least, most, seed = weights
+    return whole("weights", least, 32), whole("weights", most, 32), whole("seed", seed)
 
 
 def _vertices(edges: Edges, asked: Optional[int]) -> Optional[int]:

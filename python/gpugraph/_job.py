@@ -12,12 +12,16 @@ import numpy as np
 
 from . import _gpugraph
 from ._results import Rows
+from ._sources import object_array
 from .errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from numpy.typing import NDArray
+
+#: Columns that have no row for each vertex.
+_OF_EDGES = ("triangle/source", "triangle/target", "triangle/support", "dfs/cycle")
 
 #: A job: the path of a job file, or its tables.
 JobLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -70,20 +74,31 @@ class Report:
         return float(self.json["seconds"])
 
     def _table(self, names: tuple[str, ...]) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        chosen = names or tuple(name for name in self.columns if name != "ids")
+        chosen = names or tuple(name for name in self.columns if name not in ("ids", *_OF_EDGES))
         if not chosen:
-            raise UsageError(f"{self.workdir}: the job wrote no columns; ask for some, such as triangle.per_vertex = true")
+            why = "ask for some, such as triangle.per_vertex = true, and leave output.format as npy"
+            raise UsageError(f"{self.workdir}: the job wrote no arrays with a row for each vertex; {why}")
         for name in chosen:
+            if name in _OF_EDGES:
+                raise UsageError(f"{name} has no row for each vertex: take it from columns")
             if name not in self.columns:
                 raise InputError(f"{self.workdir}: no column {name}; there are {', '.join(self.columns) or 'none'}")
         columns = {name: self.columns[name] for name in chosen}
         sparse = self.columns["ids"] if "ids" in self.columns else None
+        # A list has no graph.
+        labels = self._labels() if (self.json.get("graph") or {}).get("ids") == "strings" else None
         first = int(self.json["input"].get("first_id", 0)) if sparse is None else 0
-        rows = Rows(len(next(iter(columns.values()))), first, sparse)
+        rows = Rows(len(next(iter(columns.values()))), first, sparse, labels)
         return rows.ids(), {name: column[first:] for name, column in columns.items()}
+
+    def _labels(self) -> NDArray[Any]:
+        lines = (self.workdir / "out/ids.txt").read_bytes().split(b"\n")[:-1]
+        return object_array([line.decode("utf-8", "surrogateescape") for line in lines])
 
     def to_pandas(self, *names: str) -> pd.DataFrame:
         """Returns a DataFrame of these columns, or of all, with a row for each vertex and its id as index.
+
+        Columns with a row for each edge, and ``dfs/cycle``, are in :attr:`columns` alone.
 
         Raises:
             gpugraph.errors.InputError: There is no such column.
@@ -95,7 +110,7 @@ class Report:
         return pd.DataFrame(columns, index=pd.Index(ids, name="id"), copy=False)
 
     def to_arrow(self, *names: str) -> pa.Table:
-        """Returns a pyarrow.Table of these columns, or of all, with a row for each vertex and its id in ``id``.
+        """Returns a pyarrow.Table of the same columns, with the ids in ``id``.
 
         Raises:
             gpugraph.errors.InputError: There is no such column.

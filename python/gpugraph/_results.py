@@ -198,6 +198,8 @@ class Comparisons:
 class EdgeSupports:
     """The support of each edge: the number of triangles that it is in."""
 
+    _rows: Rows = field(repr=False)
+
     #: Number of triangles of the graph.
     total: int
     #: The largest support; 0 without edges.
@@ -212,10 +214,11 @@ class EdgeSupports:
     seconds: float
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {"source": self.source, "target": self.target, "support": self.support}
+        source, target = self._rows.of(self.source), self._rows.of(self.target)
+        return {"source": source, "target": target, "support": self.support}
 
     def to_pandas(self) -> pd.DataFrame:
-        """Returns a DataFrame with a row for each edge.
+        """Returns a DataFrame with a row for each edge, and with labels if there are some.
 
         Raises:
             ImportError: pandas is not installed.
@@ -225,7 +228,7 @@ class EdgeSupports:
         return pd.DataFrame(self._columns(), copy=False)
 
     def to_arrow(self) -> pa.Table:
-        """Returns a pyarrow.Table with a row for each edge.
+        """Returns a pyarrow.Table with a row for each edge, and with labels if there are some.
 
         Raises:
             ImportError: pyarrow is not installed.

@@ -64,9 +64,9 @@ def _refuse_columns(columns: Optional[Sequence[Any]], what: str) -> None:
 
 def _of_arrays(data: Any) -> Edges:
     if isinstance(data, tuple) and len(data) == 2:
-        sources, targets = (np.asarray(end) for end in data)
+        sources, targets = (_unmasked(end, "edges") for end in data)
     else:
-        array = np.asarray(data)
+        array = _unmasked(data, "edges")
         if array.size == 0 and not isinstance(data, np.ndarray):
             array = np.empty((0, 2), dtype=np.int64)
         if array.ndim != 2 or array.shape[1] != 2:
@@ -75,7 +75,7 @@ def _of_arrays(data: Any) -> Edges:
                 f"graph, found {_described(data, array)}"
             )
         sources, targets = array[:, 0], array[:, 1]
-    sources, targets = _ids(sources, "sources"), _ids(targets, "targets")
+    sources, targets = _ends(sources, targets)
     if len(sources) != len(targets):
         raise UsageError(f"edges: expected arrays of one length, found {len(sources)} sources and {len(targets)} targets")
     return Edges(sources, targets)
@@ -87,6 +87,31 @@ def _described(data: Any, array: NDArray[Any]) -> str:
     return f"an array of shape {array.shape} and dtype {array.dtype}"
 
 
+def _unmasked(values: Any, what: str) -> NDArray[Any]:
+    """Returns values as an array. numpy would take those behind a mask for values like the others."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise UsageError(f"{what}: expected an array without masked elements; leave out their edges")
+    return np.asarray(values)
+
+
+def _ends(sources: NDArray[Any], targets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Returns both ends of edges, of which either none or both have a sign.
+
+    pandas makes a column with an id of 2^63 or more uint64, and the column next to it int64.
+    """
+    first, second = _ids(sources, "sources"), _ids(targets, "targets")
+    if first.dtype.kind == second.dtype.kind:
+        return first, second
+    return _unsigned(first), _unsigned(second)
+
+
+def _unsigned(ids: NDArray[Any]) -> NDArray[Any]:
+    if ids.dtype.kind == "i" and (ids < 0).any():
+        at = int((ids < 0).argmax())
+        raise UsageError(f"edge {at} in memory: expected ids of 0 or more, found {ids[at]}; correct or leave out the edge")
+    return ids.view(f"u{ids.dtype.itemsize}")
+
+
 def _ids(array: NDArray[Any], what: str) -> NDArray[Any]:
     if array.ndim != 1:
         raise UsageError(f"{what}: expected an array of shape (m,), found shape {array.shape}")
@@ -94,13 +119,13 @@ def _ids(array: NDArray[Any], what: str) -> NDArray[Any]:
         return array
     if array.dtype.kind in "ui":
         # Shorter numbers are widened, and those in another order of bytes turned round.
-        return array.astype(np.uint32 if array.dtype.kind == "u" and array.dtype.itemsize < 4 else np.int64)
+        return array.astype(f"{array.dtype.kind}{max(array.dtype.itemsize, 4)}")
     raise UsageError(f"{what}: expected a dtype of {_IDS_TEXT}, found {array.dtype}")
 
 
 def _numbers(values: Any) -> NDArray[Any]:
     """Returns weights as an array. numpy makes whole numbers among decimals float64, and some of them it would round."""
-    array = np.asarray(values)
+    array = _unmasked(values, "weights")
     if array.dtype.kind == "f" and array.ndim == 1 and isinstance(values, (list, tuple)):
         for at in np.flatnonzero(array >= 1 << 53).tolist():
             if isinstance(values[at], (int, np.integer)) and int(values[at]) != int(array[at]):
@@ -167,12 +192,13 @@ def _array(column: Any) -> NDArray[Any]:
 def numbered(sources: NDArray[Any], targets: NDArray[Any]) -> Edges:
     """Returns edges between vertices of any kind. Those that are no integers are numbered in sorted order."""
     if sources.dtype.kind in "ui" and targets.dtype.kind in "ui":
-        return Edges(_ids(sources, "sources"), _ids(targets, "targets"))
+        return Edges(*_ends(sources, targets))
     if "f" in (sources.dtype.kind, targets.dtype.kind):
         found = sources.dtype if sources.dtype.kind == "f" else targets.dtype
         raise UsageError(f"ids: expected a dtype of {_IDS_TEXT}, or text, found {found}; missing values make it so")
-    both = np.concatenate([sources, targets])
-    codes, labels = _factorized(both)
+    # As objects, because numpy makes text of numbers next to text.
+    ends = [sources, targets] if sources.dtype == targets.dtype else [sources.astype(object), targets.astype(object)]
+    codes, labels = _factorized(np.concatenate(ends))
     if (codes < 0).any():
         at = int((codes < 0).argmax()) % len(sources)
         raise UsageError(f"edge {at}: expected two ids, found a missing value; leave out the edge")

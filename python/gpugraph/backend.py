@@ -6,7 +6,6 @@ functions, negative, or not exact), networkx does itself.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Optional
@@ -98,8 +97,10 @@ def _weights(values: list[Any]) -> np.ndarray[Any, Any]:
     return array.astype(np.float64 if array.dtype.kind == "f" else np.uint64)
 
 
-def _undirected(G: Any) -> Any:
-    return "gpugraph computes it without direction" if G.is_directed() else True
+def _simple(G: Any) -> Any:
+    if G.is_directed():
+        return "gpugraph computes it without direction"
+    return "gpugraph counts repeated edges once" if G.is_multigraph() else True
 
 
 class Backend:
@@ -159,7 +160,9 @@ class Backend:
         if source not in G:
             raise nx.NodeNotFound(f"Source {source} is not in G")
         levels = G.graph(G.is_directed()).bfs(source).levels
-        return _by_value(G, levels, levels >= 0, cutoff)
+        # A cutoff between two levels includes the next one, as in networkx.
+        is_near = True if cutoff is None else levels - 1 < cutoff
+        return _by_value(G, source, levels, (levels >= 0) & is_near)
 
     @staticmethod
     def single_source_dijkstra_path_length(
@@ -168,10 +171,11 @@ class Backend:
         """Distances of the nodes that the source reaches. ``networkx.single_source_dijkstra_path_length``."""
         G.number(source)
         graph = G.graph(G.is_directed(), weight)
-        paths = graph.sssp(source) if len(G._ends) else graph.bfs(source)
+        # Without a name of weights, all are 1.
+        paths = graph.sssp(source) if len(G._ends) and weight is not None else graph.bfs(source)
         distances = paths.distances if hasattr(paths, "distances") else paths.levels
-        reached = paths.parents >= 0
-        return _by_value(G, distances, reached, cutoff)
+        is_near = True if cutoff is None else distances <= cutoff
+        return _by_value(G, source, distances, (paths.parents >= 0) & is_near)
 
     @staticmethod
     def strongly_connected_components(G: BackendGraph) -> Iterator[set[Any]]:
@@ -195,9 +199,9 @@ class Backend:
 def _arguments(name: str, G: Any, *args: Any, **kwargs: Any) -> Any:
     if name == "clustering":
         weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
-        return "gpugraph's clustering has no weights" if weight is not None else _undirected(G)
-    if name == "transitivity":
-        return _undirected(G)
+        return "gpugraph's clustering has no weights" if weight is not None else _simple(G)
+    if name == "transitivity" or name == "triangles" and G.is_multigraph():
+        return _simple(G)
     if name == "single_source_dijkstra_path_length":
         weight = kwargs.get("weight", args[2] if len(args) > 2 else "weight")
         return "gpugraph takes no weights that are functions" if callable(weight) else True
@@ -216,9 +220,11 @@ def _chosen(G: BackendGraph, nodes: Any, values: list[Any]) -> Any:
         raise nx.NetworkXError(f"Node {nodes} is not in the graph.") from e
 
 
-def _by_value(G: BackendGraph, values: Any, reached: Any, cutoff: Optional[float]) -> dict[Any, Any]:
-    """Returns the values of reached nodes up to `cutoff`, in ascending order."""
-    chosen = np.flatnonzero(reached & (values <= (math.inf if cutoff is None else cutoff)))
+def _by_value(G: BackendGraph, source: Any, values: Any, is_chosen: Any) -> dict[Any, Any]:
+    """Returns the values of the source and of chosen nodes, in ascending order."""
+    # networkx includes the source whatever the cutoff is.
+    is_chosen[G.number(source)] = True
+    chosen = np.flatnonzero(is_chosen)
     chosen = chosen[np.argsort(values[chosen], kind="stable")]
     return {G.nodes[row]: value for row, value in zip(chosen.tolist(), values[chosen].tolist())}
 

@@ -151,7 +151,7 @@ impl EdgeList for Edges {
     }
 
     fn is_signed(&self) -> bool {
-        // One sign is enough: an unsigned id beyond 2^63 next to a signed one would be a strange graph.
+        // The package passes ends of which none or both have a sign.
         self.ends.iter().any(|ends| ends.kind.is_signed())
     }
 

@@ -195,3 +195,27 @@ def test_temporary_files_go_when_python_ends(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], check=True, env=environment, capture_output=True, text=True)
     assert done.stdout == "1\n" and os.listdir(tmp_path) == []
     assert tempfile.gettempdir() != str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("threads", lambda graph: gpugraph.Context(threads=-1)),
+        ("gpu", lambda graph: gpugraph.Context(gpu=1.5)),
+        ("host_memory", lambda graph: gpugraph.Context(host_memory=-5)),
+        ("vertices", lambda graph: gpugraph.Graph([(0, 1)], vertices=-1)),
+        ("skip_lines", lambda graph: gpugraph.Graph("edges.txt", skip_lines=-1)),
+        ("scale", lambda graph: gpugraph.Graph.kronecker(-1)),
+        ("roots", lambda graph: graph.betweenness(roots=-1)),
+        ("roots", lambda graph: graph.distances(roots=1 << 40)),
+        ("seed", lambda graph: graph.distances(seed=-1)),
+        ("iterations", lambda graph: graph.cdlp(iterations=True)),
+        ("iterations", lambda graph: graph.pagerank(iterations=1 << 70)),
+        ("weights", lambda graph: graph.sssp(0, weights=(1, -2, 3))),
+        ("weights", lambda graph: graph.sssp(0, weights=(1, 2))),
+    ],
+)
+def test_numbers_out_of_range_are_errors_of_usage(name: str, call: Any, context: gpugraph.Context) -> None:
+    graph = gpugraph.Graph([(0, 1), (1, 2)], context=context)
+    with pytest.raises(UsageError, match=f"^{name}: expected"):
+        call(graph)

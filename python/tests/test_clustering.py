@@ -33,6 +33,8 @@ def test_supports_are_common_neighbours(context: gpugraph.Context) -> None:
     right = {tuple(sorted(edge)): len(list(nx.common_neighbors(of_networkx, *edge))) for edge in of_networkx.edges}
     assert supports == right
     assert (found.total, found.largest) == (sum(right.values()) // 3, max(right.values()))
+    named = gpugraph.Graph(nx.relabel_nodes(of_networkx, "v{:02}".format), context=context).edge_supports().to_pandas()
+    assert sorted(named["source"] + named["target"]) == sorted(f"v{u:02}v{v:02}" for u, v in right)
 
 
 def test_comparisons_are_steps_of_merges(context: gpugraph.Context) -> None:

@@ -58,6 +58,21 @@ def test_a_job_from_tables_and_from_a_file(snap: Path, tmp_path: Path) -> None:
     assert gpugraph.Graph.open(kept.workdir).triangle_count() == again.results["triangle"]["triangles"]
 
 
+def test_tables_of_jobs_have_a_row_for_each_vertex(tmp_path: Path) -> None:
+    file = tmp_path / "names.csv"
+    file.write_text("source,target\nbob,alice\nalice,007\n007,bob\n007,NA\n")
+    asked = {"per_vertex": True, "per_edge": True}
+    report = gpugraph.run(tables(tmp_path / "work", input={"path": file, "ids": "string"}, triangle=asked))
+    assert set(report.columns) >= {"triangles", "triangle/support"}
+    assert report.to_pandas()["triangles"].to_dict() == {"007": 1, "NA": 0, "alice": 1, "bob": 1}
+    assert report.to_arrow("degree").to_pydict() == {"id": ["007", "NA", "alice", "bob"], "degree": [3, 1, 2, 2]}
+    with pytest.raises(UsageError, match="triangle/support has no row for each vertex"):
+        report.to_pandas("triangle/support")
+    text = gpugraph.run(tables(tmp_path / "text", input={"path": file, "ids": "string"}, output={"format": "csv"}, triangle=asked))
+    with pytest.raises(UsageError, match="output.format"):
+        text.to_pandas()
+
+
 def test_mistakes_in_jobs_are_those_of_the_command_line(snap: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="triangel"):
         gpugraph.run(tables(tmp_path / "w", input={"path": snap}, triangel={}))

@@ -36,8 +36,12 @@ def test_results_are_those_of_networkx(graph: Any) -> None:
         calls += [
             ("single_source_shortest_path_length", {"source": source}),
             ("single_source_shortest_path_length", {"source": source, "cutoff": 2}),
+            ("single_source_shortest_path_length", {"source": source, "cutoff": 1.5}),
+            ("single_source_shortest_path_length", {"source": source, "cutoff": -1}),
             ("single_source_dijkstra_path_length", {"source": source}),
             ("single_source_dijkstra_path_length", {"source": source, "cutoff": 3.5}),
+            ("single_source_dijkstra_path_length", {"source": source, "cutoff": -1}),
+            ("single_source_dijkstra_path_length", {"source": source, "weight": None}),
             ("single_source_dijkstra_path_length", {"source": source, "weight": "none such"}),
         ]
     if not graph.is_directed() and not graph.is_multigraph():
@@ -121,6 +125,15 @@ def test_sums_are_those_of_networkx(weights: list[Any]) -> None:
         graph[u][u + 1]["weight"] = weight
     found = nx.single_source_dijkstra_path_length(graph, 0, backend="gpugraph")
     assert found == nx.single_source_dijkstra_path_length(graph, 0, backend="networkx")
+
+
+@pytest.mark.parametrize("name", ["triangles", "clustering", "transitivity"])
+def test_multigraphs_are_left_to_networkx(name: str) -> None:
+    graph = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 0)])
+    arguments = {} if name == "transitivity" else {"nodes": [0]}
+    with nx.config.backend_priority(algos=["gpugraph"]):
+        mine = outcome(lambda: getattr(nx, name)(graph, **arguments))
+    assert mine == outcome(lambda: getattr(nx, name)(graph, backend="networkx", **arguments))
 
 
 def outcome(call: Any) -> Any:

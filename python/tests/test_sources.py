@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from conftest import levels
 
 import gpugraph
+from gpugraph._sources import numbered
 from gpugraph.errors import InputError, UsageError
 
 random.seed(3)
@@ -51,7 +52,7 @@ def check(graph: gpugraph.Graph, weighted: bool = False, of: Callable[[int], Any
         assert graph.sssp(of(source), validate=True).to_dict() == {of(v): d for v, d in distances.items()}
 
 
-@pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.uint64, np.int64, np.int8, np.uint16, ">i4"])
+@pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.uint64, np.int64, np.int8, np.uint16, ">i4", ">u8"])
 def test_arrays_of_every_dtype_and_layout(dtype: Any, context: gpugraph.Context) -> None:
     pairs = PAIRS.astype(dtype)
     check(gpugraph.Graph(pairs, context=context))
@@ -199,6 +200,33 @@ def test_ids_that_are_sparse_and_ids_from_1(tmp_path: Path, context: gpugraph.Co
     assert counted.bfs(1).to_dict() == {1: 0, 2: 1, 3: 2}
     zero = gpugraph.Graph(file, context=context)
     assert zero.ids.tolist() == [0, 1, 2, 3] and zero.bfs(0).levels.tolist() == [0, 1, 2, -1]
+
+
+def test_large_ids_next_to_a_column_with_a_sign(context: gpugraph.Context) -> None:
+    large = (1 << 63) + 5
+    table = pd.DataFrame({"u": [large, 1], "v": [1, 2]})
+    assert [str(dtype) for dtype in table.dtypes] == ["uint64", "int64"]
+    for edges in (table, (table["v"], table["u"]), np.array([[large, 1], [1, 2]], dtype=">u8")):
+        assert gpugraph.Graph(edges, context=context).components().to_dict() == {1: 1, 2: 1, large: 1}
+    with pytest.raises(UsageError, match="edge 1 in memory: .* found -2"):
+        gpugraph.Graph((table["u"], np.array([1, -2])), context=context)
+
+
+def test_masked_elements_are_no_values(context: gpugraph.Context) -> None:
+    masked = np.ma.masked_equal(PAIRS, 59)
+    for call in (
+        lambda: gpugraph.Graph(masked, context=context),
+        lambda: gpugraph.Graph((masked[:, 0], masked[:, 1]), context=context),
+        lambda: gpugraph.Graph(PAIRS, weights=masked[:, 1], context=context),
+    ):
+        with pytest.raises(UsageError, match="without masked elements"):
+            call()
+    check(gpugraph.Graph(np.ma.masked_equal(PAIRS, 60), context=context))
+
+
+def test_numbers_next_to_text_stay_numbers() -> None:
+    edges = numbered(np.array([1, 2]), np.array(["1", "x"]))
+    assert edges.labels is not None and edges.labels.tolist() == [1, 2, "1", "x"]
 
 
 def test_graphs_without_edges(context: gpugraph.Context) -> None:

@@ -92,7 +92,7 @@ impl Session {
         let mut task = AlgorithmStage(task);
         if stage_results.input()?.graph().is_some() {
             let graph = stage_results.graph()?;
-            kept::check_weights(graph, &context.job, &context.job.workdir)?;
+            kept::check_weights(graph, &context.job, None)?;
             named::check(context, record, &graph.info, &graph.folder, None, None)?;
             context.begin_gpu()?;
             context.gpu.wait()?;

@@ -46,7 +46,7 @@ pub(crate) fn start(
     let mut done = None;
     let manifest = on_leader(comm, || {
         let manifest;
-        (manifest, done) = lock_and_adopt(&job, options, lock)?;
+        (manifest, done) = lock_and_adopt(&job, options, comm, lock)?;
         Ok(manifest)
     })?;
     ranks::check_shared(&job.workdir, comm)?;
@@ -88,7 +88,12 @@ fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
 }
 
 /// Locks the workdir unless this process has the lock, and takes over its manifest.
-fn lock_and_adopt(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -> Result<(Manifest, Option<Manifest>)> {
+fn lock_and_adopt(
+    job: &Job,
+    options: StartOptions,
+    comm: &Comm,
+    lock: &mut Option<Lock>,
+) -> Result<(Manifest, Option<Manifest>)> {
     let StartOptions { fresh, wait } = options;
     workdir::check(job)?;
     let lock = match lock {
@@ -99,7 +104,25 @@ fn lock_and_adopt(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -> 
         // The graph will be removed, now or when the job is done.
         Reader::refuse(lock.workdir())?;
     }
+    if fresh {
+        check_startable(job, comm)?;
+    }
     adopt(job, lock, fresh)
+}
+
+/// Returns the error with which a fresh run of `job` would end before it does any work, such as that of a missing input.
+/// A job with such a mistake discards nothing. Streams are not checked, because they can be read only once.
+fn check_startable(job: &Job, comm: &Comm) -> Result<()> {
+    if streams::is_streamed(&job.input) {
+        return Ok(());
+    }
+    let mut job = Job { expect: None, ..job.clone() };
+    // Opening a GPU takes long, and the needs that are certain before ingest are the same with one.
+    (job.run.device, job.run.gpu) = (Device::Cpu, None);
+    let machine = Resources::here(&job, comm.ranks(), comm.nodes())?;
+    let plan = Plan::following(&job, &machine, &Manifest::default())?;
+    // What MPI takes is estimated, and on a GPU the needs of lists and prepared graphs may be smaller.
+    if comm.ranks() == 1 && plan.basis.is_bound() { limits::refuse(&plan) } else { Ok(()) }
 }
 
 /// Takes over the workdir of the job as its only writer. Returns its manifest, and the previous manifest if the job

@@ -33,11 +33,14 @@ pub fn replace_volatile(path: &Path, bytes: &[u8]) -> Result<()> {
 /// that does not exist yet, because renaming a file over a link would replace the link itself.
 ///
 /// # Errors
-/// [`Error::Usage`] if `path` exists and is not a regular file; [`Error::Io`] if it can't be examined.
+/// [`Error::Usage`] if `path` exists and is not a regular file, or is `-`; [`Error::Io`] if it can't be examined.
 pub fn target(path: &Path) -> Result<PathBuf> {
     let refused = |found: &str| {
         Error::Usage(format!("{}: expected a file to write, found {found}; name a regular file", path.display()))
     };
+    if path == Path::new("-") {
+        return Err(refused("the sign for standard output, which is not written to"));
+    }
     let there = match path.metadata() {
         Ok(meta) if meta.is_dir() => return Err(refused("a folder")),
         Ok(meta) if !meta.is_file() => return Err(refused("a pipe, a terminal or another device")),

@@ -21,6 +21,20 @@ fn a_folder_as_output_is_called_one() {
 }
 
 #[test]
+fn standard_output_is_no_file_of_that_name() {
+    let place = Place::new();
+    place.write("a.txt", "0 1\n");
+    for line in [
+        &["convert", "a.txt", "-", "--to", "u32"][..],
+        &["generate", "uniform", "--scale", "4", "-o", "-", "--format", "u32"],
+    ] {
+        let ran = place.gpugraph(line).expect(2);
+        assert!(ran.error().contains("-: expected a file to write, found the sign for standard output"), "{}", ran.err);
+    }
+    assert!(!place.path("-").exists());
+}
+
+#[test]
 fn generate_takes_what_a_job_file_takes() {
     let place = Place::new();
     let limits = [("0", "16", false), ("1", "16", true), ("41", "16", false), ("4", "0", false), ("4", "0.5", true)];

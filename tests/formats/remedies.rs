@@ -116,7 +116,18 @@ fn ids_written_as_fractions_are_converted_by_the_line_of_the_message() {
     assert_eq!(by_line("a.csv", "w,source,target\n7,\"1.0\",2.0\n7,2.0,3.0\n7,1.0,3.0\n"), TRIANGLE);
     assert_eq!(by_line("a.csv", "source;target\n1.0;2.0\n2.0;3.0\n1.0;3.0\n"), TRIANGLE);
     assert_eq!(by_line("a.txt", "1 2\n2.0 3.0\n1 3\n"), TRIANGLE);
-    assert_eq!(by_line("a.txt", "9007199254740993.0 2\n2 3\n").len(), 2);
+    // awk's own numbers have 53 bits.
+    let large = 9_007_199_254_740_993;
+    assert_eq!(by_line("a.txt", "9007199254740993.0 2\r\n2 +3.\r\n"), [[large, 2], [2, 3]]);
+    assert_eq!(by_line("a.csv", "1,9007199254740993.000\n1.5e1,2\n"), [[1, large], [15, 2]]);
+}
+
+#[test]
+fn a_line_of_one_number_is_skipped_only_at_the_top() {
+    let place = Place::new();
+    assert!(refused(&place, "top.txt", "3\n1 2\n2 3\n1 3\n").contains("skip_lines = 1"));
+    let below = refused(&place, "below.txt", "1 2\n3\n2 3\n");
+    assert!(below.contains("below.txt:2") && !below.contains("skip_lines = 1"), "{below}");
 }
 
 #[test]

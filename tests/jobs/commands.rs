@@ -346,15 +346,19 @@ fn a_job_that_is_done_stays_done_where_an_attempt_comes_to_nothing() {
     job.does(&["run", "job.toml", "--quiet"]);
     let after = job.json(&["status", "job.toml", "--json"]);
     assert_eq!((&after["resumes"], &after["state"]), (&before["resumes"], &"finished".into()), "{after}");
+    // A fresh one that can't start leaves it done.
+    job.fails(7, &["run", "job.toml", "--fresh", "--set", "limits.host_memory=1MiB", "--quiet"]);
+    assert_eq!(job.json(&["status", "job.toml", "--json"])["state"], "finished");
     // One that was never done is stopped, and so is one that was discarded.
     fs::write(&input, "0 1\n1 2\n2 x\n").unwrap();
     job.fails(3, &["run", "job.toml", "--set", "job.workdir=other", "--quiet"]);
     let text = job.does(&["status", "other"]);
     assert!(text.contains("stopped: ") && text.contains("a.txt:3"), "{text}");
     assert!(!text.contains("run the same line again"), "it stops there again: {text}");
-    job.fails(7, &["run", "job.toml", "--fresh", "--set", "limits.host_memory=1MiB", "--quiet"]);
+    fs::write(&input, "0 1\n1 2\n2 0\n").unwrap();
+    job.fails(3, &["run", "job.toml", "--fresh", "--set", "bfs.sources=[9]", "--quiet"]);
     let status = job.json(&["status", "job.toml", "--json"]);
-    assert_eq!((status["state"].as_str(), status["exit_code"].as_u64()), (Some("stopped"), Some(7)), "{status}");
+    assert_eq!((status["state"].as_str(), status["exit_code"].as_u64()), (Some("stopped"), Some(3)), "{status}");
     assert!(!job.does(&["status", "job.toml"]).contains("run the same line again"));
 }
 

@@ -314,7 +314,8 @@ fn tables_of_strings_give_what_text_gives() {
     }
     // An encoding that is not read, an empty string, and one with a line break.
     let delta = properties().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BYTE_ARRAY);
-    of("g.parquet", parquet(&graph, delta)).0.expect(3);
+    let refused = of("g.parquet", parquet(&graph, delta)).0.expect(3);
+    assert!(refused.error().contains("DELTA_BYTE_ARRAY"), "{}", refused.err);
     for bad in ["", "two\nlines"] {
         let mut graph = Graph::new(100, 700);
         graph.edges[600][1] = bad.into();
@@ -470,6 +471,10 @@ fn lines_that_are_no_edges_are_refused() {
         ("a.txt", "a b\nc d e\n".into(), 3),
         ("a.csv", "a,b\nc,\n".into(), 3),
         ("a.csv", "a,b\n\"\",c\n".into(), 3),
+        // An empty id is none, whatever the other one begins with.
+        ("a.tsv", "a\tb\n\t#c\n".into(), 3),
+        ("a.tsv", "a\tb\n\t\n".into(), 3),
+        ("a.txt", "\t#c\na\tb\n".into(), 3),
         ("a.csv", "a,b\n\"c,d\n".into(), 3),
         ("a.csv", "a,b\n\"c\"d,e\n".into(), 3),
         ("a.tsv", "a\tb\rc\td\n".into(), 3),

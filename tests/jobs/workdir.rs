@@ -169,6 +169,28 @@ fn finished_results_of_another_input_are_replaced_only_with_fresh() {
 }
 
 #[test]
+fn a_fresh_job_that_cannot_start_discards_nothing() {
+    let (place, known) = place();
+    place.run(&["--set", "triangle.per_vertex=true"]).expect(0);
+    let names = ["report.json", "manifest.json", "out/triangles.npy"];
+    let left = || names.map(|name| fs::read(place.workdir().join(name)).expect(name));
+    let first = left();
+    place.write("nothing.mtx", "");
+    for (code, set) in [
+        (3, "input.path=missing.u32"),
+        (3, "input.path=nothing.mtx"),
+        (3, "input.path=missing.u32 input.expect={edges=9,ids=9}"),
+        (7, "limits.host_memory=4MiB"),
+    ] {
+        let set = set.split(' ').flat_map(|set| ["--set", set]);
+        place.run(&["--fresh"].into_iter().chain(set.clone()).collect::<Vec<_>>()).expect(code);
+        assert!(left() == first, "{:?} changed what is there", set.collect::<Vec<_>>());
+    }
+    assert!(place.gpugraph(&["status", "work"]).expect(0).out.contains("finished"));
+    assert_eq!(triangles(&place.report(&["--fresh"])), known);
+}
+
+#[test]
 fn files_of_others_are_no_room_for_the_job() {
     let (place, _) = place();
     let free = |place: &Place| {

@@ -60,5 +60,11 @@ fn weights_in_memory_are_not_converted() {
         let distances = paths.expect("paths").distances().clone();
         assert!(matches!(distances, Distances::Double(distances) if distances[..] == [0.0, 0.1]), "{weights}");
     }
-    assert!(!build(Weights::None).expect("a graph").is_weighted());
+    let graph = build(Weights::None).expect("a graph");
+    assert!(!graph.is_weighted());
+    // No job kept this graph, so the message names none.
+    let paths = sssp::search(&graph, graph.vertex(0).expect("a vertex"), &sssp::Options::default(), &context);
+    let error = paths.expect_err("there are no weights");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.to_string().starts_with("[sssp] reads weights, and this graph has none"), "{error}");
 }

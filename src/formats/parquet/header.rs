@@ -97,7 +97,7 @@ fn numbers(compact: &mut Compact<'_>, into: &mut Option<StructFields>) -> Option
     Some(true)
 }
 
-/// Returns the encoding with this number; `None` if it can't encode integers or levels.
+/// Returns the encoding with this number; `None` if it can't encode integers, strings or levels.
 fn encoding(number: i32) -> Option<Encoding> {
     Some(match number {
         0 => Encoding::PLAIN,
@@ -107,6 +107,9 @@ fn encoding(number: i32) -> Option<Encoding> {
         #[expect(deprecated, reason = "levels of old files are in it")]
         4 => Encoding::BIT_PACKED,
         5 => Encoding::DELTA_BINARY_PACKED,
+        // These two are not read, but refused by name.
+        6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+        7 => Encoding::DELTA_BYTE_ARRAY,
         9 => Encoding::BYTE_STREAM_SPLIT,
         _ => return None,
     })

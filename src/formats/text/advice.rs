@@ -11,6 +11,8 @@ pub(super) const COLUMNS: &str = "say which columns are the ids, as in [input] c
 pub(super) const SKIP: &str =
     "skip lines that are no edges with [input] skip_lines = 1 (convert --skip-lines 1), or correct the line";
 pub(super) const OTHER_COLUMNS: &str = "choose other columns ([input] columns, convert --columns), or skip_lines";
+const LONE: &str =
+    "complete the line, or leave it out; [input] skip_lines (convert --skip-lines) skips lines at the top alone";
 const MORE: &str = "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2";
 const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
     convert --columns), or name the format";
@@ -43,7 +45,7 @@ pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
         return remedy.into();
     }
     match split(line, delimiter).unwrap_or_default().as_slice() {
-        [u] if u.is_id() => SKIP.into(),
+        [u] if u.is_id() => LONE.into(),
         [u, v] if u.is_id() && v.is_id() => MIXED.into(),
         [u, v, _, ..] if u.is_id() && v.is_id() => MORE.into(),
         [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
@@ -211,12 +213,13 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
     format!("number the ids first: {line}")
 }
 
-/// Returns the command that writes ids without a fraction.
+/// Returns the command that writes ids without a fraction. Only ids with an exponent become floats, which keep 53 bits.
 fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
     let [u, v] = ends.map(|at| at + 1);
     let from = separated(delimiter);
+    let id = r#"function id(x){gsub(/^\+|(\.0*)?\r?$/,"",x);return x~/[eE]/?sprintf("%.0f",x):x}"#;
     format!(
-        "write the ids without a fraction: tr -d '\"' < IN | awk {from}'${u}==${u}+0{{printf \"%.0f %.0f\\n\",${u},${v}}}' > OUT"
+        "write the ids without a fraction: tr -d '\"' < IN | awk {from}'{id} ${u}==${u}+0{{print id(${u}),id(${v})}}' > OUT"
     )
 }
 

@@ -82,7 +82,8 @@ fn first_line(window: &TextWindow<'_>, mut at: usize) -> Option<(usize, usize)> 
         if !window.whole && window.bytes[end - 1] != b'\n' {
             return None;
         }
-        if !is_blank_or_comment(&window.bytes[at..end]) {
+        // Whether tabs separate columns is not known yet. Without a heading, the body begins before the lines that are skipped here.
+        if !is_blank_or_comment::<BLANKS>(&window.bytes[at..end]) {
             return Some((at, end));
         }
         at = end;
@@ -90,8 +91,10 @@ fn first_line(window: &TextWindow<'_>, mut at: usize) -> Option<(usize, usize)> 
     None
 }
 
-fn is_blank_or_comment(line: &[u8]) -> bool {
-    matches!(line.trim_ascii_start().first(), None | Some(b'#' | b'%'))
+/// Returns true for a line without an edge. A tab that separates columns ends an empty id, so a line that begins with it is
+/// neither blank nor a comment, even if `#` follows.
+fn is_blank_or_comment<const D: u8>(line: &[u8]) -> bool {
+    matches!(line.get(trim::<D>(line, 0)), None | Some(b'#' | b'%' | b'\n' | b'\r'))
 }
 
 /// Returns the delimiter of the columns. The extension `.csv` or `.tsv` decides it. In other files, a line that can be
@@ -183,7 +186,7 @@ fn line<'d, const D: u8>(data: &'d [u8], line: usize, table: &TableGrammar) -> R
     }
     let length = text.len() - text.iter().rev().take_while(|c| matches!(c, b'\n' | b'\r')).count();
     let text = &data[..line + length];
-    if is_blank_or_comment(&text[line..]) {
+    if is_blank_or_comment::<D>(&text[line..]) {
         return Ok(Found::Nothing(next));
     }
     let empty = || Cow::Borrowed(&data[..0]);

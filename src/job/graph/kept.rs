@@ -38,7 +38,7 @@ impl Stage for KeptGraph {
         // The leader checks for all ranks that the graph is whole.
         context.on_leader(|| kept::check(other))?;
         let mut graph = kept::open(other)?;
-        kept::check_weights(&graph, &context.job, other)?;
+        kept::check_weights(&graph, &context.job, Some(other))?;
         kept::number(&mut graph, &context.job, other)?;
         let Graph { info, stored, folder, .. } = &graph;
         named::check(context, record, info, folder, None, None)?;

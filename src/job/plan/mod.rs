@@ -148,17 +148,25 @@ impl Plan {
     pub fn of(job: &Job, machine: &Resources) -> Result<Plan> {
         // A damaged manifest is ignored, here as in a run.
         let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
+        Plan::following(job, machine, &manifest)
+    }
+
+    /// Returns the plan of `job` after the runs that `manifest` records.
+    ///
+    /// # Errors
+    /// Errors of [`Plan::of`].
+    pub(crate) fn following(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
         if let InputSpec::Prepared(other) = &job.input {
             let mut graph = kept::open(other)?;
-            kept::check_weights(&graph, job, other)?;
+            kept::check_weights(&graph, job, Some(other))?;
             kept::number(&mut graph, job, other)?;
-            return Plan::prepared(job, machine, other, &graph, &manifest);
+            return Plan::prepared(job, machine, other, &graph, manifest);
         }
         if job.input.is_list() {
             let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
-            return Ok(list::plan(job, machine, &list, &manifest));
+            return Ok(list::plan(job, machine, &list, manifest));
         }
-        let job = &crate::job::input::streams::planned(job, &manifest)?;
+        let job = &crate::job::input::streams::planned(job, manifest)?;
         if let Some((input, expect)) = crate::job::input::expected(job)? {
             let guess = input_estimate::expected(&input, expect);
             let mut plan = Plan::bounds(job, machine, &input, guess, &CompletedWork::default())?;
@@ -172,7 +180,7 @@ impl Plan {
         let Some(mut info) = manifest.found::<InputInfo>("relabel", identity) else {
             return Plan::before(job, machine, &input, &CompletedWork::default());
         };
-        let done = CompletedWork::of(job, &manifest, Contents::of(&info));
+        let done = CompletedWork::of(job, manifest, Contents::of(&info));
         let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content) else {
             return Plan::before(job, machine, &input, &done.without_order());
         };

@@ -37,21 +37,23 @@ pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()>
     Ok(())
 }
 
-/// Returns an error if a task of `job` reads weights and the kept graph has none. Only its input could provide them.
+/// Returns an error if a task of `job` reads weights and the graph has none. `workdir` is that of the job that kept the
+/// graph; only its input could provide them. It is `None` for a graph that a program built.
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: &Path) -> Result<()> {
+pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: Option<&Path>) -> Result<()> {
     let reads = job.tasks.iter().find(|task| task.needs().weights);
-    match reads.filter(|_| graph.stored.weights.is_none()) {
-        None => Ok(()),
-        Some(task) => Err(Error::Usage(format!(
-            "{}: [{}] reads weights, and this graph was kept without; run the job that kept it with a type of weights, as weights = \"u32\", in \
+    let Some(task) = reads.filter(|_| graph.stored.weights.is_none()) else { return Ok(()) };
+    let reads = format!("[{}] reads weights, and this graph", task.name());
+    Err(Error::Usage(match workdir {
+        Some(workdir) => format!(
+            "{}: {reads} was kept without; run the job that kept it with a type of weights, as weights = \"u32\", in \
              [input] and keep = true, or name the input itself",
-            workdir.display(),
-            task.name()
-        ))),
-    }
+            workdir.display()
+        ),
+        None => format!("{reads} has none; build it from edges with weights, or have weights drawn or all 1"),
+    }))
 }
 
 /// Opens the graph that the job of `workdir` kept, without reading all of it.

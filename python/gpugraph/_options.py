@@ -1,0 +1,26 @@
+"""Options that are whole numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .errors import UsageError
+
+
+def whole(name: str, value: Any, bits: int = 64) -> int:
+    """Returns an option that the extension takes as an unsigned number of so many bits.
+
+    Raises:
+        gpugraph.errors.UsageError: It is no such number. The extension would raise exceptions that have no name of the option.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise UsageError(f"{name}: expected a whole number, found {value!r}")
+    number = int(value.__index__())
+    if not 0 <= number < 1 << bits:
+        raise UsageError(f"{name}: expected a whole number from 0 to {(1 << bits) - 1}, found {number}")
+    return number
+
+
+def whole_or_none(name: str, value: Any, bits: int = 64) -> Optional[int]:
+    """Returns None for an option that is left out, and otherwise as :func:`whole` does."""
+    return None if value is None else whole(name, value, bits)

@@ -35,7 +35,7 @@ struct Graph {
     u32 tail;
     // Vertices from here on have fewer than SSSP_MANY edges.
     u32 many;
-    // If rows are in host memory, the near edges in GPU memory: the first edges of each row. Otherwise null.
+    // The near edges: the first edges of each row, in GPU memory. Null if rows are in GPU memory, or if no near edges are kept.
     const Edge* near;
     const u32* near_starts;
     // Weights of 64 bits by their codes.
@@ -240,7 +240,7 @@ __device__ inline Range stored_row(const Graph& g, u32 row) {
     return {segment.begin, segment.length};
 }
 
-// Returns the edges of a row that are in GPU memory: its first edges if rows are in host memory, and otherwise all.
+// Returns the near edges of a row, or the whole row if no near edges are kept.
 __device__ inline Range near_row(const Graph& g, u32 row) {
     if (g.near_starts == nullptr) return stored_row(g, row);
     u32 begin = __ldg(g.near_starts + row);
@@ -256,9 +256,9 @@ __device__ inline Range row_of(const Graph& g, u32 row) {
 }
 
 // Replaces the near edges of a row by its other edges, and returns true. Returns false if there are none, or if the last near edge shows that they do
-// not count: rows ascend by weight, and `few` returns true for the weights of edges that count.
-template <class F> __device__ inline bool goes_on(const Graph& g, u32 row, Range& part, F few) {
-    if (g.near_starts == nullptr || (part.length > 0 && !few(__ldg(&part.begin[part.length - 1].y)))) return false;
+// not count: rows ascend by weight, and `counts` returns true for the weights of edges that count.
+template <class F> __device__ inline bool goes_on(const Graph& g, u32 row, Range& part, F counts) {
+    if (g.near_starts == nullptr || (part.length > 0 && !counts(__ldg(&part.begin[part.length - 1].y)))) return false;
     Range all = stored_row(g, row);
     bool is_rest = part.begin + part.length == all.begin + all.length;
     if (is_rest || part.length == all.length) return false;
@@ -272,27 +272,24 @@ __device__ inline void read_ahead(const Range& row, u32 from, Edge (&edge)[SSSP_
     for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = from + k < row.length ? __ldg(row.begin + from + k) : Edge{NONE, 0};
 }
 
-// Returns the number of edges before the first whose weight is not `few`. Rows ascend by weight.
-template <class F> __device__ inline u32 edges_while(const Range& row, F few) {
+// Returns the number of edges before the first whose weight does not count. Rows ascend by weight.
+template <class F> __device__ inline u32 edges_while(const Range& row, F counts) {
     u32 low = 0, high = row.length;
 #pragma unroll 1
     while (low < high) {
         u32 middle = (low + high) / 2;
-        if (few(__ldg(&row.begin[middle].y))) low = middle + 1;
+        if (counts(__ldg(&row.begin[middle].y))) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-// Returns the first edges of a row, up to the first whose weight is not `few`, from GPU memory if they are there.
-template <class F> __device__ inline Range first_edges(const Graph& g, u32 row, F few) {
-    Range part = near_row(g, row), first = part;
-    first.length = edges_while(part, few);
-    if (first.length == part.length && goes_on(g, row, part, few)) {
-        first.begin = part.begin - first.length;
-        first.length += edges_while(part, few);
-    }
-    return first;
+// Returns the first edges of a row, up to the first whose weight does not count, from GPU memory if all of them are there.
+template <class F> __device__ inline Range first_edges(const Graph& g, u32 row, F counts) {
+    Range part = near_row(g, row), first = {part.begin, edges_while(part, counts)};
+    if (first.length < part.length || !goes_on(g, row, part, counts)) return first;
+    u32 more = edges_while(part, counts);
+    return more > 0 ? Range{part.begin - first.length, first.length + more} : first;
 }
 
 // Returns the part of a vertex's out-row along which distances are pushed. It is not inlined, because its registers would displace the caller's.

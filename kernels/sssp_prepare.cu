@@ -48,8 +48,9 @@ static_assert(sizeof(Placing) == 56, "as its twin");
 
 __device__ inline u32 drawn(const Placing& p, u64 first, u64 second) {
     if (p.weights == UNIT) return 1;
-    constexpr u64 STEP = SPLITMIX_STEP;
-    u64 hash = mixed(mixed(mixed(p.seed + STEP) + first + STEP) + second + STEP);
+    u64 hash = mixed(p.seed + SPLITMIX_STEP);
+    hash = mixed(hash + first + SPLITMIX_STEP);
+    hash = mixed(hash + second + SPLITMIX_STEP);
     if (p.weights == DRAWN_WHOLE) return p.least + u32((hash >> 32) * (u64(p.most - p.least) + 1) >> 32);
     // The result is rounded after each operation, as on the host.
     float least = __uint_as_float(p.least), most = __uint_as_float(p.most);
@@ -123,18 +124,17 @@ extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 scale,
     atomicAdd(sum, all);
 }
 
-// How near edges are chosen, by the distances of vertices from the first vertex, a hub. After a search has passed the hubs, it follows an edge only if
-// the edge is no longer than the path from the hubs to the edge's end. So the edges that count are those with the smallest excess: weight minus
-// distance.
+// Arguments for choosing near edges. `distances` are from vertex 0, a hub. After a search has passed the hubs, it follows an edge only if its weight is
+// about the distance of its head or less. So the edges with the smallest excess are chosen: weight minus distance.
 struct Excess {
     const void* distances;
     const u64* values;
-    // The largest weight, as a number.
-    double most;
+    // The largest weight as a number, and EXCESS_STEPS / 2 divided by it.
+    double most, steps;
     // What weights and distances are, and whether distances have 64 bits.
     u32 scale, is_wide;
 };
-static_assert(sizeof(Excess) == 32, "as its twin");
+static_assert(sizeof(Excess) == 40, "as its twin");
 
 // Number of steps into which excesses are divided, from minus the largest weight to plus the largest weight.
 constexpr u32 EXCESS_STEPS = 1024;
@@ -145,15 +145,15 @@ __device__ inline double distance_of(const Graph& g, const Excess& e, u32 row) {
     u32 vertex = row >> g.shift;
     if (row != in_row(g, vertex)) return 0;
     u64 bits = e.is_wide ? static_cast<const u64*>(e.distances)[vertex] : static_cast<const u32*>(e.distances)[vertex];
-    // The bits of an unreached vertex are those of a very large integer or of no number.
+    // The bits of an unreached vertex are those of a very large integer or of NaN.
     double distance = e.scale == FLOATS ? double(__uint_as_float(u32(bits))) : e.scale == CODES_OF_DOUBLES ? __longlong_as_double(bits) : double(bits);
     return fmin(distance, e.most);
 }
 
 // Returns the step of a weight's excess over a distance. A larger weight never has a smaller step.
 __device__ inline u32 excess_step(const Excess& e, u32 weight, double distance) {
-    double part = (number_of(weight, e.scale, e.values) - distance) / e.most;
-    return u32(fmin(fmax((part + 1) * (EXCESS_STEPS / 2), 0.0), double(EXCESS_STEPS)));
+    double step = (number_of(weight, e.scale, e.values) - distance) * e.steps + EXCESS_STEPS / 2;
+    return u32(fmin(fmax(step, 0.0), double(EXCESS_STEPS)));
 }
 
 // Returns true if near edges are chosen from a row: it is not that of a vertex with one edge.

@@ -30,16 +30,16 @@ template <class K> __device__ inline typename K::Distance sum_by(const Graph& g,
     return sum;
 }
 
-// Goes through a row with one thread: through its lightest edges if `few`, and otherwise until no further edge counts. Returns the smallest distance
+// Goes through a row with one thread: through its lightest edges, or until no further edge counts. Returns the smallest distance
 // through a neighbour, or `had` if none is smaller.
 template <class K>
 __device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, u32 row, typename K::Distance had,
-                                              typename K::Distance least, bool few, u32& looked) {
+                                              typename K::Distance least, bool lightest_only, u32& looked) {
     typedef typename K::Distance T;
     T best = had;
     auto counts = [&](u32 weight) { return K::add(g, least, weight) < best; };
     Range part = near_row(g, row);
-    if (few) part.length = min(part.length, 2 * SSSP_AHEAD);
+    if (lightest_only) part.length = min(part.length, 2 * SSSP_AHEAD);
     do {
         for (u32 from = 0; from < part.length; from += SSSP_AHEAD) {
             Edge edge[SSSP_AHEAD];
@@ -56,7 +56,7 @@ __device__ inline typename K::Distance pulled(const Graph& g, const Search<typen
             for (u32 k = 1; k < SSSP_AHEAD; k++) best = min(best, sum_by<K>(g, s, edge[k], near[k]));
             looked += SSSP_AHEAD;
         }
-    } while (!few && goes_on(g, row, part, counts));
+    } while (!lightest_only && goes_on(g, row, part, counts));
     // An edge whose sum does not fit does not count, either.
     if (K::OVERFLOWS && best == K::NEVER && part.length > 0 && !counts(__ldg(&part.begin[part.length - 1].y))) check_sum<K>(s, best);
     return best;
@@ -79,21 +79,19 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
         u32 vertex = base + threadIdx.x;
         T had = vertex < g.tail ? fresh(s.distances + vertex) : T(0), now = had;
         bool beyond = had >= walk.cap && vertex < g.tail && vertex != s.root;
-        u32 length = beyond && base < g.many ? stored_row(g, in_row(g, vertex)).length : 0;
-        // The lightest edges of a row show how far away the vertex is at most, so that few others count.
-#pragma unroll 1
-        for (bool few = length >= SSSP_MANY, again = base < g.many;; few = again = false) {
-            if (beyond) now = pulled<K>(g, s, in_row(g, vertex), now, least, few, mine);
-            if (!again) break;
+        u32 row = in_row(g, vertex), length = beyond && base < g.many ? stored_row(g, row).length : 0;
+        // The lightest edges of a long row show how far away the vertex is at most, so that few others count.
+        if (beyond) now = pulled<K>(g, s, row, now, least, length >= SSSP_MANY, mine);
+        if (base < g.many) {
             u32 vertices[1] = {vertex};
             T distances[1] = {had};
             Range rows[1] = {};
             if (length >= SSSP_MANY) {
-                rows[0] = first_edges(g, in_row(g, vertex), [&](u32 weight) { return K::add(g, least, weight) < now; });
+                rows[0] = first_edges(g, row, [&](u32 weight) { return K::add(g, least, weight) < now; });
                 if (rows[0].length < length) check_sum<K>(s, now);
             }
             // If there is no room for a row in the queue, its thread goes through it.
-            beyond = enqueue<T, 1>(s, scratch, vertices, distances, rows) != 0;
+            if (enqueue<T, 1>(s, scratch, vertices, distances, rows)) now = pulled<K>(g, s, row, now, least, false, mine);
         }
         bool changes = now < had;
         if (changes) s.distances[vertex] = now;

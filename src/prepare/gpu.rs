@@ -37,7 +37,7 @@ const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSour
 
 /// Program with the kernels that count degrees.
 pub static INGEST: ProgramSource =
-    ProgramSource { name: "ingest.cu", text: INGEST_TEXT, headers: &[HEADERS[0], HEADERS[1], SPLITMIX] };
+    ProgramSource { name: "ingest.cu", text: INGEST_TEXT, headers: &[COMMON, ("prepare.cuh", HEADER), SPLITMIX] };
 /// Program with the kernels that place edges in bins of rows.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =

@@ -236,9 +236,25 @@ fn tunings() -> Vec<(&'static str, Method, Tuning)> {
         ),
         ("bellman-ford", Method::BellmanFord, small()),
         ("rows on the host", Method::Auto, Tuning { most_near: Some(0), ..capped(0.05, 0.02, 0.1) }),
-        ("and some edges near", Method::Auto, Tuning { most_near: Some(700), ..capped(0.05, 0.02, 0.1) }),
-        ("and more", Method::Auto, Tuning { most_near: Some(2000), ..capped(0.1, 0.02, 0.3) }),
-        ("and all of them", Method::DeltaStepping, Tuning { most_near: Some(u64::MAX), ..small() }),
+        ("some edges near", Method::Auto, Tuning { most_near: Some(1300), ..capped(0.05, 0.02, 0.1) }),
+        ("more edges near", Method::Auto, Tuning { most_near: Some(2000), ..capped(0.1, 0.02, 0.3) }),
+        ("all edges near", Method::DeltaStepping, Tuning { most_near: Some(u64::MAX), ..small() }),
+        (
+            "some edges near, deep, a launch for each step",
+            Method::DeltaStepping,
+            Tuning { most_near: Some(1500), short: u32::MAX, hops: 2, steps: 1, ..small() },
+        ),
+        (
+            "some edges near, short queues",
+            Method::Auto,
+            Tuning { most_near: Some(1500), queued: 0, ..capped(0.1, 0.02, 0.3) },
+        ),
+        ("some edges near, moore", Method::Moore, Tuning { most_near: Some(1500), ..small() }),
+        (
+            "some edges near, entries around 2^32",
+            Method::Auto,
+            Tuning { most_near: Some(1500), first_entry: (1 << 32) - 30, ..capped(0.1, 0.05, 0.1) },
+        ),
         ("short queues", Method::Auto, Tuning { queued: 0, ..capped(0.1, 0.02, 0.3) }),
         ("short queues without a cap", Method::DeltaStepping, Tuning { queued: 40, ..small() }),
         (

@@ -4,8 +4,8 @@
 
 use super::buffer_sizes::{BOUNDS, LEAST_PIECE, SsspBufferSizes, THREADS};
 use super::host_rows::{self, WeightSummary};
-use super::kernel_structs::{RowPlacing, SsspGraph};
-use super::near::{NearEdges, scale_of};
+use super::kernel_structs::{RowPlacing, SsspGraph, scale_of};
+use super::near::NearEdges;
 use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{join_starts, place_starts, targets};
 use crate::error::Result;
@@ -35,9 +35,10 @@ pub(super) struct SsspDeviceGraph {
     pub mean: f64,
     /// Number of entries in the longest row.
     pub longest: u32,
-    /// Rows in pinned host memory, if they do not fit GPU memory, and the GPU memory for near edges. Kernels read other
-    /// edges over the bus.
-    pub on_host: Option<(Pinned, NearEdges)>,
+    /// Rows in pinned host memory, if they do not fit GPU memory. Kernels read them over the bus.
+    pub on_host: Option<Pinned>,
+    /// GPU memory for near edges, if rows are in host memory and there is room.
+    pub near: Option<NearEdges>,
     /// The list of weights of 64 bits in pinned host memory, if it does not fit GPU memory.
     pub _values: Option<Pinned>,
 }
@@ -68,20 +69,18 @@ impl HostGraph<'_> {
         let (values, _values) = self.place_values(workspace, rest)?;
         let free = workspace.arena.free();
         let fits = slice_bytes::<u64>(entries) + rest <= free && self.tuning.most_near.is_none();
-        let most_near = self.tuning.most_near.map_or(entries, |most| most.min(entries));
-        let near = (!fits).then(|| NearEdges::take(&mut workspace.arena, sizes.rows, most_near, rest)).transpose()?;
-        let edges: DeviceSlice<u64> = workspace.arena.take_planned(if fits { entries } else { 0 })?;
+        let (edges, near): (DeviceSlice<u64>, _) = if fits {
+            (workspace.arena.take_planned(entries)?, None)
+        } else {
+            let most = self.tuning.most_near.map_or(entries, |most| most.min(entries));
+            (DeviceSlice::default(), NearEdges::take(&mut workspace.arena, sizes.rows, most, rest)?)
+        };
         let mark = workspace.arena.mark();
         let own = [workspace.arena.take_planned(sizes.rows + 1)?, workspace.arena.take_planned(sizes.rows + 1)?];
         let (mut graph, [over_few, over_middle, longest]) = self.outline(workspace, own, starts, bounds)?;
         graph.values = values;
         let entries_at = |address: u64| address.wrapping_sub(8 * self.tuning.first_entry);
-        let (weights, on_host) = if let Some(near) = near {
-            workspace.arena.reset(mark);
-            let (rows, weights) = host_rows::pin(workspace, self.halves, self.weights, self.budget)?;
-            graph.rows.entries = entries_at(rows.address());
-            (weights, Some((rows, near)))
-        } else {
+        let (weights, on_host) = if fits {
             graph.rows.entries = entries_at(edges.address());
             self.fill(workspace, own, &graph)?;
             let weights = summarize(workspace, edges, (scale.kind, values), bounds)?;
@@ -92,11 +91,16 @@ impl HostGraph<'_> {
             workspace.queue.finish()?;
             workspace.arena.reset(mark);
             (weights, None)
+        } else {
+            workspace.arena.reset(mark);
+            let (rows, weights) = host_rows::pin(workspace, self.halves, self.weights, self.budget)?;
+            graph.rows.entries = entries_at(rows.address());
+            (weights, Some(rows))
         };
         let mean = weights.sum / entries.max(1) as f64;
         let [lightest, heaviest] = [weights.least, weights.most].map(|weight| scale.bits(weight));
         let most = scale.number(weights.most);
-        Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, most, mean, longest, on_host, _values })
+        Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, most, mean, longest, on_host, near, _values })
     }
 
     /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses.

@@ -4,6 +4,7 @@
 
 use super::programs::SSSP;
 use crate::algo::searches::gpu::GpuRows;
+use crate::formats::WeightType;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
@@ -150,6 +151,16 @@ pub(super) struct RowPlacing {
     pub unused: u32,
 }
 
+/// Returns the number by which kernels know a type of weights.
+pub(super) fn scale_of(kind: WeightType) -> u32 {
+    match kind {
+        WeightType::U32 => 0,
+        WeightType::F32 => 1,
+        WeightType::U64 => 2,
+        WeightType::F64 => 3,
+    }
+}
+
 /// Arguments of the kernels that choose near edges: the first edges of rows, which are in GPU memory if rows are not.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -157,6 +168,7 @@ pub(super) struct Excess {
     pub distances: u64,
     pub values: u64,
     pub most: f64,
+    pub steps: f64,
     pub scale: u32,
     pub is_wide: u32,
 }
@@ -173,5 +185,5 @@ const _: () = assert!(
         && size_of::<Moore>() == 72
         && size_of::<MooreState>() == 48
         && size_of::<Masked>() == 40
-        && size_of::<Excess>() == 32
+        && size_of::<Excess>() == 40
 );

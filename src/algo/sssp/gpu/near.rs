@@ -1,17 +1,17 @@
 //! Chooses the edges that GPU memory holds if rows are in host memory: the near edges, which are the first edges of each
-//! row. Rows ascend by weight, and a search that has passed the hubs follows few other edges (`kernels/sssp_prepare.cu`).
-//! The choice affects only how often the bus is used, never the answer.
+//! row. Rows ascend by weight. A search that has passed the hubs follows few edges that are longer than the path from a
+//! hub to their heads, so the edges with the smallest weight minus this distance are near. The choice affects only how
+//! often the bus is used, never the answer.
 #![allow(unsafe_code)] // kernel launches
 
 use super::PREPARE;
 use super::kernel_structs::{Excess, SsspGraph};
 use crate::algo::sssp::cpu::ExcessCounts;
 use crate::error::Result;
-use crate::formats::WeightType;
 use crate::gpu::{Arena, DeviceSlice, Scan, Workspace, constant, slice_bytes};
 
 /// Number of steps into which excesses (a weight minus the distance of the row's vertex) are divided.
-const STEPS: usize = constant(PREPARE.text, "EXCESS_STEPS") as usize;
+pub(super) const STEPS: usize = constant(PREPARE.text, "EXCESS_STEPS") as usize;
 
 /// GPU memory for near edges.
 #[derive(Debug)]
@@ -24,20 +24,19 @@ pub(super) struct NearEdges {
 
 impl NearEdges {
     /// Reserves all free memory of `arena` (the GPU memory of a rank) but `rest` bytes, and no more than for `most` edges
-    /// of `rows` rows.
+    /// of `rows` rows. Returns `None` if there is no room.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has fewer than `rest` bytes.
-    pub fn take(arena: &mut Arena, rows: u64, most: u64, rest: u64) -> Result<NearEdges> {
+    pub fn take(arena: &mut Arena, rows: u64, most: u64, rest: u64) -> Result<Option<NearEdges>> {
         let (starts, counts) = (rows + 1, (STEPS as u64 + 2).max(Scan::scratch(rows + 1)));
-        let free = arena.free().saturating_sub(rest + slice_bytes::<u32>(starts) + slice_bytes::<u64>(counts));
-        let edges = (free / 8).saturating_sub(64).min(most).min(u32::MAX.into());
-        let [starts, counts] = if edges > 0 { [starts, counts] } else { [0, 0] };
-        Ok(NearEdges {
-            starts: arena.take_planned(starts)?,
-            edges: arena.take_planned(edges)?,
-            counts: arena.take_planned(counts)?,
-        })
+        let others = rest + slice_bytes::<u32>(starts) + slice_bytes::<u64>(counts) + slice_bytes::<u64>(1);
+        let edges = (arena.free().saturating_sub(others) / 8).min(most).min(u32::MAX.into());
+        if edges == 0 {
+            return Ok(None);
+        }
+        let (starts, edges) = (arena.take_planned(starts)?, arena.take_planned(edges)?);
+        Ok(Some(NearEdges { starts, edges, counts: arena.take_planned(counts)? }))
     }
 
     /// Chooses the near edges of the rows of `graph`, copies them from host memory, and enters them in `graph`. `excess`
@@ -48,7 +47,7 @@ impl NearEdges {
     pub fn choose(&self, workspace: &Workspace, graph: &mut SsspGraph, excess: Excess) -> Result<()> {
         let queue = &workspace.queue;
         let kernel = |name| workspace.kernel(&PREPARE, name);
-        let Some(rows) = self.starts.len().checked_sub(1) else { return Ok(()) };
+        let rows = self.starts.len() - 1;
         queue.fill(self.counts, 0)?;
         let arguments = (*graph, excess, rows, self.counts.address());
         // SAFETY: the arguments match the kernel's; rows and distances are in place.
@@ -74,15 +73,5 @@ impl NearEdges {
         (graph.near, graph.near_starts) = (edges, starts);
         tracing::info!("GPU memory keeps {kept} edges of rows in host memory");
         Ok(())
-    }
-}
-
-/// Returns the number by which kernels know a type of weights.
-pub(super) fn scale_of(kind: WeightType) -> u32 {
-    match kind {
-        WeightType::U32 => 0,
-        WeightType::F32 => 1,
-        WeightType::U64 => 2,
-        WeightType::F64 => 3,
     }
 }

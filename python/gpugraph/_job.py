@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Columns that have no row for each vertex.
-_OF_EDGES = ("triangle/source", "triangle/target", "triangle/support", "dfs/cycle")
+_NOT_BY_VERTEX = ("triangle/source", "triangle/target", "triangle/support", "dfs/cycle")
 
 #: A job: the path of a job file, or its tables.
 JobLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -74,12 +74,12 @@ class Report:
         return float(self.json["seconds"])
 
     def _table(self, names: tuple[str, ...]) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        chosen = names or tuple(name for name in self.columns if name not in ("ids", *_OF_EDGES))
+        chosen = names or tuple(name for name in self.columns if name not in ("ids", *_NOT_BY_VERTEX))
         if not chosen:
             why = "ask for some, such as triangle.per_vertex = true, and leave output.format as npy"
             raise UsageError(f"{self.workdir}: the job wrote no arrays with a row for each vertex; {why}")
         for name in chosen:
-            if name in _OF_EDGES:
+            if name in _NOT_BY_VERTEX:
                 raise UsageError(f"{name} has no row for each vertex: take it from columns")
             if name not in self.columns:
                 raise InputError(f"{self.workdir}: no column {name}; there are {', '.join(self.columns) or 'none'}")
@@ -98,7 +98,7 @@ class Report:
     def to_pandas(self, *names: str) -> pd.DataFrame:
         """Returns a DataFrame of these columns, or of all, with a row for each vertex and its id as index.
 
-        Columns with a row for each edge, and ``dfs/cycle``, are in :attr:`columns` alone.
+        Columns with a row for each edge, and ``dfs/cycle``, are only in :attr:`columns`.
 
         Raises:
             gpugraph.errors.InputError: There is no such column.

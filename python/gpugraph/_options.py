@@ -8,10 +8,10 @@ from .errors import UsageError
 
 
 def whole(name: str, value: Any, bits: int = 64) -> int:
-    """Returns an option that the extension takes as an unsigned number of so many bits.
+    """Returns `value` as an int from 0 to 2**bits - 1.
 
     Raises:
-        gpugraph.errors.UsageError: It is no such number. The extension would raise exceptions that have no name of the option.
+        gpugraph.errors.UsageError: It is not. The extension's own exceptions would not name the option.
     """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise UsageError(f"{name}: expected a whole number, found {value!r}")

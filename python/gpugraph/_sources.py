@@ -197,7 +197,7 @@ def numbered(sources: NDArray[Any], targets: NDArray[Any]) -> Edges:
         found = sources.dtype if sources.dtype.kind == "f" else targets.dtype
         raise UsageError(f"ids: expected a dtype of {_IDS_TEXT}, or text, found {found}; missing values make it so")
     # As objects, because numpy makes text of numbers next to text.
-    ends = [sources, targets] if sources.dtype == targets.dtype else [sources.astype(object), targets.astype(object)]
+    ends = [sources, targets] if sources.dtype.kind == targets.dtype.kind else [sources.astype(object), targets.astype(object)]
     codes, labels = _factorized(np.concatenate(ends))
     if (codes < 0).any():
         at = int((codes < 0).argmax()) % len(sources)
@@ -211,7 +211,10 @@ def _factorized(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     try:
         import pandas as pd
     except ImportError:
-        labels, codes = np.unique(values, return_inverse=True)
+        try:
+            labels, codes = np.unique(values, return_inverse=True)
+        except TypeError:
+            raise UsageError("ids: numbers next to text need pandas, which is not installed") from None
         return codes.reshape(-1), labels.astype(object)
     codes, found = pd.factorize(values, sort=True)
     return codes, np.asarray(found, dtype=object)

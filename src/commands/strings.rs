@@ -8,6 +8,7 @@ use crate::memory::Budget;
 use crate::prepare::names::Names;
 use crate::store::durable::{TemporaryFolder, sync_folder};
 use crate::store::regular;
+use crate::store::replace::make_folder;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,9 @@ impl Numbered {
     /// Errors of the input and of the disk.
     pub fn new(input: &Input, output: &Path, threads: usize) -> Result<Numbered> {
         convert::writable(&list_of(output))?;
-        let folder = TemporaryFolder::new(output.parent().unwrap_or(Path::new("")))?;
+        let parent = output.parent().unwrap_or(Path::new(""));
+        make_folder(parent)?;
+        let folder = TemporaryFolder::new(parent)?;
         let budget = Budget::new(convert::MEMORY + input.scratch_bytes(threads), threads)?;
         let _files =
             shown("number", input.bytes(), |watch| Names::build(input, folder.path(), 0, threads, &budget, watch))?;
@@ -54,6 +57,7 @@ impl Numbered {
         let write = || -> std::io::Result<()> {
             let mut file = regular::create(&temporary)?;
             file.write_all(self.names.list().lines().text())?;
+            // Not by `sync_file`, because the list leaves the temporary folder.
             file.sync_all()?;
             std::fs::rename(&temporary, &path)
         };

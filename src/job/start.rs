@@ -110,8 +110,8 @@ fn lock_and_adopt(
     adopt(job, lock, fresh)
 }
 
-/// Returns the error with which a fresh run of `job` would end before it does any work, such as that of a missing input.
-/// A job with such a mistake discards nothing. Streams are not checked, because they can be read only once.
+/// Returns an error if a fresh run of `job` could not start, such as for a missing input. The job then discards nothing.
+/// Streams are not checked, because they can be read only once.
 fn check_startable(job: &Job, comm: &Comm) -> Result<()> {
     if streams::is_streamed(&job.input) {
         return Ok(());
@@ -120,7 +120,9 @@ fn check_startable(job: &Job, comm: &Comm) -> Result<()> {
     // Opening a GPU takes long, and the needs that are certain before ingest are the same with one.
     (job.run.device, job.run.gpu) = (Device::Cpu, None);
     let machine = Resources::here(&job, comm.ranks(), comm.nodes())?;
-    let plan = Plan::following(&job, &machine, &Manifest::default())?;
+    let mut plan = Plan::following(&job, &machine, &Manifest::default())?;
+    // A fresh run discards the copies of streams, too.
+    plan.disk_free += workdir::size_of_tree(&job.workdir.join(workdir::SPOOL));
     // What MPI takes is estimated, and on a GPU the needs of lists and prepared graphs may be smaller.
     if comm.ranks() == 1 && plan.basis.is_bound() { limits::refuse(&plan) } else { Ok(()) }
 }

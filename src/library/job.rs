@@ -61,7 +61,7 @@ impl JobBuilder {
         self
     }
 
-    /// Discards what earlier runs left in the workdir.
+    /// Discards what earlier runs left in the workdir, unless the input is missing or of another format.
     pub fn fresh(mut self, fresh: bool) -> JobBuilder {
         self.start.fresh = fresh;
         self

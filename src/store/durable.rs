@@ -1,4 +1,4 @@
-//! Makes files durable, except in temporary folders, whose files nobody reads after this process.
+//! Makes files durable, except in temporary folders, whose files are removed with them.
 
 use crate::error::{Error, Result};
 use parking_lot::RwLock;
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The temporary folders of this process.
 static TEMPORARY: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
 
-/// A new folder that only this user may read. It is removed when this value is dropped, so files in it are never
-/// synced.
+/// A new folder that only this user may read. It is removed when this value is dropped, so [`sync_file`] and
+/// [`sync_folder`] do nothing for its files. A file that is moved out must be synced by itself.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder(PathBuf);
 
@@ -50,7 +50,8 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Makes the bytes of the file at `path` durable, unless it is in a temporary folder.
+/// Makes the bytes of the file at `path` durable, unless it is in a temporary folder. Its length is durable as well, but
+/// not its times.
 ///
 /// # Errors
 /// Errors of the system.

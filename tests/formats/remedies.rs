@@ -115,6 +115,8 @@ fn ids_written_as_fractions_are_converted_by_the_line_of_the_message() {
     assert_eq!(by_line("a.csv", "source,target\n1.0,2.0\n2.0,3.0\n1.0,3.0\n"), TRIANGLE);
     assert_eq!(by_line("a.csv", "w,source,target\n7,\"1.0\",2.0\n7,2.0,3.0\n7,1.0,3.0\n"), TRIANGLE);
     assert_eq!(by_line("a.csv", "source;target\n1.0;2.0\n2.0;3.0\n1.0;3.0\n"), TRIANGLE);
+    assert_eq!(by_line("a.csv", "source,target\n1.0 , 2.0\n2.0,3.0 \n1.0,3.0\n"), TRIANGLE);
+    assert_eq!(by_line("a.csv", "target;source\r\n2.0;1.0\r\n3.0;2.0\r\n3.0;1.0\r\n"), TRIANGLE);
     assert_eq!(by_line("a.txt", "1 2\n2.0 3.0\n1 3\n"), TRIANGLE);
     // awk's own numbers have 53 bits.
     let large = 9_007_199_254_740_993;

@@ -12,7 +12,7 @@ pub(super) const SKIP: &str =
     "skip lines that are no edges with [input] skip_lines = 1 (convert --skip-lines 1), or correct the line";
 pub(super) const OTHER_COLUMNS: &str = "choose other columns ([input] columns, convert --columns), or skip_lines";
 const LONE: &str =
-    "complete the line, or leave it out; [input] skip_lines (convert --skip-lines) skips lines at the top alone";
+    "complete the line, or leave it out; [input] skip_lines (convert --skip-lines) skips only lines at the top";
 const MORE: &str = "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2";
 const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
     convert --columns), or name the format";
@@ -217,9 +217,11 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
 fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
     let [u, v] = ends.map(|at| at + 1);
     let from = separated(delimiter);
-    let id = r#"function id(x){gsub(/^\+|(\.0*)?\r?$/,"",x);return x~/[eE]/?sprintf("%.0f",x):x}"#;
+    // Lines may end with CR LF, and blanks may be around the ids of a table.
+    let not_of_ids = if from.is_empty() { r#"\r""# } else { r#"\r" "# };
+    let id = r#"function id(x){gsub(/^\+|\.0*$/,"",x);return x~/[eE]/?sprintf("%.0f",x):x}"#;
     format!(
-        "write the ids without a fraction: tr -d '\"' < IN | awk {from}'{id} ${u}==${u}+0{{print id(${u}),id(${v})}}' > OUT"
+        "write the ids without a fraction: tr -d '{not_of_ids}' < IN | awk {from}'{id} ${u}==${u}+0{{print id(${u}),id(${v})}}' > OUT"
     )
 }
 

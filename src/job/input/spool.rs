@@ -16,7 +16,7 @@ use crate::job::state::spooled::{Spool, Spooled, absolute};
 use crate::job::state::workdir::SPOOL;
 use crate::process::signals;
 use crate::results::Output;
-use crate::store::durable::{sync_file, sync_folder};
+use crate::store::durable::sync_folder;
 use crate::store::regular;
 use crate::store::replace::{TemporaryFile, make_folder, remove_leftovers, temp_path};
 use crate::{failpoint, size};
@@ -162,7 +162,8 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
     let named = name_of(job, stream, number, copied.packing);
     let path = folder.join(&named);
     failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
-    sync_file(&file, &path).map_err(|e| failed(copied.bytes, e))?;
+    // With its times, by which the copy is recognized.
+    file.sync_all().map_err(|e| failed(copied.bytes, e))?;
     failpoint::hit("spool.rename").map_err(|e| Error::io("rename into place", &path, e))?;
     temporary.rename(&path).map_err(|e| Error::io("rename into place", &path, e))?;
     sync_folder(&path)?;

@@ -12,6 +12,14 @@ constexpr u32 SOURCES = 4;
 constexpr u32 LONG = 4096;
 // The number of entries in a piece. The sum of each piece is added to the sum of the row.
 constexpr u32 PIECE = 128;
+// The number of values of a row that are under way at once.
+constexpr u32 TOGETHER = 8;
+// A lane counts along a row of at most FEW entries, and scans a row of at most SCANNED entries. Rows of at least SEARCHED entries are searched.
+constexpr u32 FEW = 4;
+constexpr u32 SCANNED = 8;
+constexpr u32 SEARCHED = 64;
+// The number of vertices in a tile. Pieces of long rows are added up tile after tile of their first neighbours, so that the cache holds the values.
+constexpr u32 TILE = 1 << 12;
 // Groups of a warp and of a block.
 constexpr u32 GROUPS = 32 / SOURCES, GROUPS_OF_BLOCK = 256 / SOURCES;
 // Below this number all whole numbers are f64, so the order in which they are added does not matter. LARGEST is the largest count.
@@ -73,18 +81,41 @@ struct Visited {
 };
 static_assert(sizeof(Visited) == 32, "as its twin");
 
-// The values to add up: counts of in-neighbours or, on the way back, shares of out-neighbours. Neighbours before vertex `first` have no value. For
-// the sources in the mask `leaves`, the visited vertices are the deepest level, so their sums are 0. If `looks` is true, masks show which neighbours
-// have shares, and the shares of other neighbours are not read: masks fit the cache.
+// The values to add up: counts of in-neighbours or, on the way back, shares of out-neighbours. Neighbours before vertex `first` have no value. If
+// `looks` is true, masks show which neighbours have values, and the values of other neighbours are not read: masks fit the cache.
+// If `searches` is true, rows of at least SEARCHED entries are searched for the first neighbour that can have a value.
 struct Pull {
-    u32 backward, leaves, first, looks;
+    u32 backward, first, looks, searches;
 };
 static_assert(sizeof(Pull) == 16, "as its twin");
+
+// The pieces of long rows in one direction. src/algo/betweenness/gpu/long_rows.rs declares the same struct.
+struct Pieces {
+    // Each piece: its vertex in the upper 32 bits, and its number among the vertex's pieces, first those of the lower half.
+    u64* list;
+    // For each piece, ordered by vertex and number, the sums for each source.
+    double* sums;
+    // For each vertex with long rows, its first piece in that order, and the mask of the sources for which a pull visits it.
+    u32* starts;
+    u8* visited;
+    // For each tile, the next place in the list.
+    u32* places;
+    // The number of pieces.
+    u32* total;
+};
+static_assert(sizeof(Pieces) == 48, "as its twin");
 
 // Returns half a row of a vertex: its out-neighbours or its in-neighbours.
 __device__ inline Segment half_of(const VertexRows& rows, u32 v, bool enters, u32 half) {
     return segment_of(rows, v, (enters && rows.shift > 0 ? 1 : 0) + (half << rows.shift));
 }
+
+// Both halves of a row of a vertex.
+struct Row {
+    Segment lower, upper;
+};
+
+__device__ inline Row row_of(const VertexRows& rows, u32 v, bool enters) { return {half_of(rows, v, enters, 0), half_of(rows, v, enters, 1)}; }
 
 __device__ inline u32 degree_of(const Search& p, u32 v, bool enters) {
     return p.degrees[(v << p.rows.shift) + (enters && p.rows.shift > 0 ? 1 : 0)];
@@ -98,22 +129,31 @@ __device__ inline u32 vertex_at(const Visited& visited, u32 i) { return visited.
 // Returns the mask of the sources for which a launch visits vertex number `i`.
 __device__ inline u32 wanted(const Visited& visited, u32 i) { return visited.sources & visited.masks[visited.first + i]; }
 
+// Returns the neighbour in a place of a row, or NONE if the row ends before.
+__device__ inline u32 entry_of(const Row& row, u32 place) {
+    const u32* entry = place < row.lower.length ? row.lower.begin + place : row.upper.begin + (place - row.lower.length);
+    return place < row.lower.length + row.upper.length ? __ldcs(entry) : NONE;
+}
+
 // Adds the counts of the neighbours in places `lane`, `lane + lanes` and so on of a row, for the sources in `mask`. The order does not matter,
 // because sums that are not exact are computed again. Several loads are in flight at once.
-__device__ inline void add_counts(const Search& p, const Segment& row, u32 mask, u32 lane, u32 lanes, double (&sums)[SOURCES]) {
-    constexpr u32 TOGETHER = 4, ROUNDS = 64;
-    u32 at = lane, bytes = ((mask & 1) | (mask & 2) << 7 | (mask & 4) << 14 | (mask & 8) << 21) * 255;
-    while (at < row.length) {
+__device__ inline void add_counts(const Search& p, const Row& row, u32 mask, u32 looks, u32 lane, u32 lanes, double (&sums)[SOURCES]) {
+    constexpr u32 AT_ONCE = 4, ROUNDS = 64;
+    u32 at = lane, length = row.lower.length + row.upper.length, bytes = ((mask & 1) | (mask & 2) << 7 | (mask & 4) << 14 | (mask & 8) << 21) * 255;
+    while (at < length) {
         // Each 16 bits have the sum of bytes below 255. There are so few bytes that the sum is below 65,536.
         u32 even = 0, odd = 0;
-        for (u32 round = 0; round < ROUNDS && at < row.length; round++, at += TOGETHER * lanes) {
-            u32 near[TOGETHER], small[TOGETHER];
+        for (u32 round = 0; round < ROUNDS && at < length; round++, at += AT_ONCE * lanes) {
+            u32 near[AT_ONCE], small[AT_ONCE];
 #pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) near[k] = at + k * lanes < row.length ? __ldcs(row.begin + at + k * lanes) : NONE;
+            for (u32 k = 0; k < AT_ONCE; k++) near[k] = entry_of(row, at + k * lanes);
 #pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) small[k] = near[k] != NONE ? bytes & __ldg(reinterpret_cast<const u32*>(p.small) + near[k]) : 0;
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                bool has_value = near[k] != NONE && (!looks || (mask & mask_of(p.reached, near[k])) != 0);
+                small[k] = has_value ? bytes & __ldg(reinterpret_cast<const u32*>(p.small) + near[k]) : 0;
+            }
 #pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) {
+            for (u32 k = 0; k < AT_ONCE; k++) {
                 // The highest bits of bytes that are 255.
                 u32 larger = ((small[k] & 0x7f7f7f7f) + 0x01010101) & small[k] & 0x80808080;
                 if (larger != 0) {
@@ -143,35 +183,31 @@ __device__ inline void add_over(u32 lanes, double (&sums)[SOURCES]) {
     }
 }
 
-// Finds the next level of the sources in a mask, with its counts, from all vertices with short rows that they have not reached. A group processes a
-// vertex.
-extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_short(Search p, u32 sources) {
-    for (u32 base = p.long_end + (blockIdx.x * 8 + warp_id()) * GROUPS; base < p.vertices; base += gridDim.x * 8 * GROUPS) {
-        u32 v = base + lane_id() / SOURCES, lane = lane_id() % SOURCES, found = 0;
-        u32 mask = v < p.vertices ? sources & ~mask_of(p.reached, v) : 0;
-        double sums[SOURCES] = {};
-        if (mask != 0) {
-            for (u32 half = 0; half < 2; half++) add_counts(p, half_of(p.rows, v, true, half), mask, lane, SOURCES, sums);
-        }
-        __syncwarp();
-        add_over(SOURCES, sums);
+// Finds the next level of the sources in a mask, with its counts, from vertices `first` to `end` that they have not reached. `lanes` lanes process a
+// vertex: SOURCES, or 1 if rows are short.
+extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_short(Search p, u32 sources, u32 looks, u32 first, u32 end, u32 lanes) {
+    u32 lane = threadIdx.x % lanes, v = first + blockIdx.x * (256 / lanes) + threadIdx.x / lanes, found = 0;
+    u32 mask = v < end ? sources & ~mask_of(p.reached, v) : 0;
+    double sums[SOURCES] = {};
+    if (mask != 0) add_counts(p, row_of(p.rows, v, true), mask, looks, lane, lanes, sums);
+    __syncwarp();
+    add_over(lanes, sums);
 #pragma unroll
-        for (u32 s = 0; s < SOURCES; s++) {
-            if ((mask >> s & 1) == 0 || sums[s] == 0) continue;
-            found |= 1u << s;
-            if (lane == s) p.sums[u64(v) * SOURCES + s] = sums[s];
-        }
-        if (lane == 0 && found != 0) set_mask(p.found, v, found);
+    for (u32 s = 0; s < SOURCES; s++) {
+        if ((mask >> s & 1) == 0 || sums[s] == 0) continue;
+        found |= 1u << s;
+        if (lane == s % lanes) p.sums[u64(v) * SOURCES + s] = sums[s];
     }
+    if (lane == 0 && found != 0) set_mask(p.found, v, found);
 }
 
 // Like betweenness_count_short, for vertices with long rows. A block processes a vertex.
-extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_long(Search p, u32 sources) {
+extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_long(Search p, u32 sources, u32 looks) {
     __shared__ double of_warps[8][SOURCES];
     u32 v = blockIdx.x, mask = sources & ~mask_of(p.reached, v), s = threadIdx.x;
     if (mask == 0) return;
     double sums[SOURCES] = {};
-    for (u32 half = 0; half < 2; half++) add_counts(p, half_of(p.rows, v, true, half), mask, threadIdx.x, 256, sums);
+    add_counts(p, row_of(p.rows, v, true), mask, looks, threadIdx.x, 256, sums);
     __syncwarp();
     add_over(32, sums);
 #pragma unroll
@@ -187,27 +223,58 @@ extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_long(Sear
     set_mask(p.found, v, 1u << s);
 }
 
-// Returns the sum of the values of the neighbours in places `from` to `to` of a row, added in order. The row may end before `to`. Each lane of a
-// group gets the sum for its source. `mask` has the sources of the group. All lanes of a warp call this with the same number of places, and several
-// loads are in flight at once.
-__device__ inline double sum_of_piece(const Search& p, const Pull& pull, const Segment& row, u32 mask, u32 from, u32 to) {
+// Returns a multiple of TOGETHER, such that no neighbour in an earlier place of a row has a value: about the place of vertex `first` in a row that is
+// searched, or 0. The lanes of a group search together. All lanes of a warp call this.
+__device__ inline u32 first_place(const Segment& row, const Pull& pull) {
+    u32 low = 0, high = row.length, source = lane_id() % SOURCES, shift = lane_id() - source;
+    if (!pull.searches || row.length < SEARCHED) high = 0;
+    while (__any_sync(ALL_LANES, high - low > TOGETHER)) {
+        // The lanes divide the places into five parts.
+        u32 step = (high - low + SOURCES) / (SOURCES + 1), place = low + step * (source + 1);
+        u32 before = __ballot_sync(ALL_LANES, place <= high && high - low > TOGETHER && row.begin[place - 1] < pull.first) >> shift & 15;
+        if (high - low <= TOGETHER) continue;
+        u32 parts = __popc(before);
+        low += step * parts;
+        if (parts < SOURCES) high = min(high, low + step);
+    }
+    return low / TOGETHER * TOGETHER;
+}
+
+// Returns the masks that show which vertices have a value.
+__device__ inline const u32* masks_of(const Search& p, const Pull& pull) { return pull.backward ? p.found : p.reached; }
+
+// Returns the sum of the values of the neighbours in a row: the sums of its pieces, each added in order. Each lane of a group gets the sum for its
+// source. `mask` has the sources of the group. All lanes of a warp call this, and several loads are in flight at once.
+__device__ inline double sum_of_row(const Search& p, const Pull& pull, const Row& row, u32 mask) {
     const double* values = pull.backward ? p.shares : p.paths;
-    constexpr u32 TOGETHER = 8;
+    const u32* masks = masks_of(p, pull);
     u32 source = lane_id() % SOURCES;
-    double sum = 0;
-    for (u32 at = from; at < to; at += TOGETHER) {
+    // Places of both halves follow each other; a half begins at a multiple of TOGETHER. Neighbours before the first that can have a value are skipped.
+    u32 skipped = first_place(row.lower, pull), upper = (row.lower.length - skipped + TOGETHER - 1) / TOGETHER * TOGETHER;
+    u32 skipped_above = first_place(row.upper, pull), longest = upper + row.upper.length - skipped_above;
+#pragma unroll
+    for (u32 step = SOURCES; step < 32; step *= 2) longest = max(longest, __shfl_xor_sync(ALL_LANES, longest, step));
+    double total = 0, sum = 0;
+    for (u32 at = 0; at < longest; at += TOGETHER) {
+        bool is_upper = at >= upper;
+        const u32* half = is_upper ? row.upper.begin : row.lower.begin;
+        u32 length = is_upper ? row.upper.length : row.lower.length, of_half = is_upper ? at - upper + skipped_above : at + skipped;
         u32 near[TOGETHER / SOURCES];
 #pragma unroll
         for (u32 k = 0; k < TOGETHER / SOURCES; k++) {
-            u32 place = at + SOURCES * k + source;
-            near[k] = place < row.length ? __ldcs(row.begin + place) : NONE;
+            u32 place = of_half + SOURCES * k + source;
+            near[k] = place < length ? __ldcs(half + place) : NONE;
             if (near[k] < pull.first) near[k] = NONE;
         }
         if (pull.looks) {
 #pragma unroll
             for (u32 k = 0; k < TOGETHER / SOURCES; k++) {
-                if (near[k] != NONE && (mask & mask_of(p.found, near[k])) == 0) near[k] = NONE;
+                if (near[k] != NONE && (mask & mask_of(masks, near[k])) == 0) near[k] = NONE;
             }
+        }
+        if (of_half % PIECE == 0) {
+            total = __dadd_rn(total, sum);
+            sum = 0;
         }
         double found[TOGETHER];
 #pragma unroll
@@ -218,60 +285,145 @@ __device__ inline double sum_of_piece(const Search& p, const Pull& pull, const S
 #pragma unroll
         for (u32 k = 0; k < TOGETHER; k++) sum = __dadd_rn(sum, found[k]);
     }
-    return sum;
+    return __dadd_rn(total, sum);
 }
 
-// Returns half a row of a vertex for a pull, or an empty row if there is nothing to add up for the sources in `mask`.
-__device__ inline Segment pulled(const Search& p, u32 v, u32 mask, const Pull& pull, u32 half) {
-    // The lower half has neighbours before the vertex.
-    if ((mask & ~pull.leaves) == 0 || (half == 0 && v <= pull.first)) return {};
-    return half_of(p.rows, v, !pull.backward, half);
+// Returns true if no neighbour in a row of at most SCANNED entries has a value for a source in the mask.
+__device__ inline bool has_no_value(const Search& p, const Pull& pull, const Row& row, u32 mask) {
+    u32 near[SCANNED];
+#pragma unroll
+    for (u32 k = 0; k < SCANNED; k++) near[k] = entry_of(row, k);
+    const u32* masks = masks_of(p, pull);
+    bool has = false;
+#pragma unroll
+    for (u32 k = 0; k < SCANNED; k++) has |= near[k] != NONE && near[k] >= pull.first && (mask & mask_of(masks, near[k])) != 0;
+    return !has;
 }
 
-// Adds up the rows of vertices with short rows. A group processes a vertex.
+// Adds up the rows of vertices with short rows. If few neighbours have values, each lane first looks for one in a row of few entries. A group
+// processes each vertex that is left.
 extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Search p, Visited visited, Pull pull) {
-    for (u32 base = (blockIdx.x * 8 + warp_id()) * GROUPS; base < visited.count; base += gridDim.x * 8 * GROUPS) {
-        u32 i = base + lane_id() / SOURCES, v = 0, mask = 0;
+    __shared__ u8 lanes_left[8][32];
+    u8* queue = lanes_left[warp_id()];
+    u32 source = lane_id() % SOURCES;
+    for (u32 base = blockIdx.x * 256 + warp_id() * 32; base < visited.count; base += gridDim.x * 256) {
+        u32 i = base + lane_id(), v = 0, mask = 0;
         if (i < visited.count) {
             v = vertex_at(visited, i);
             mask = wanted(visited, i);
         }
-        double total = 0;
-        for (u32 half = 0; half < 2; half++) {
-            Segment row = pulled(p, v, mask, pull, half);
-            u32 longest = row.length;
+        bool is_left = mask != 0;
+        if (is_left && pull.looks) {
+            Row row = row_of(p.rows, v, !pull.backward);
+            if (row.lower.length + row.upper.length <= SCANNED && has_no_value(p, pull, row, mask)) {
+                is_left = false;
 #pragma unroll
-            for (u32 step = SOURCES; step < 32; step *= 2) longest = max(longest, __shfl_xor_sync(ALL_LANES, longest, step));
-            for (u32 from = 0; from < longest; from += PIECE) {
-                total = __dadd_rn(total, sum_of_piece(p, pull, row, mask, from, min(from + PIECE, longest)));
+                for (u32 s = 0; s < SOURCES; s++) {
+                    if (mask >> s & 1) p.sums[u64(v) * SOURCES + s] = 0;
+                }
             }
         }
-        u32 source = lane_id() % SOURCES;
-        if (mask >> source & 1) p.sums[u64(v) * SOURCES + source] = total;
+        u32 left = __ballot_sync(ALL_LANES, is_left), count = __popc(left);
+        if (is_left) queue[__popc(left & ((1u << lane_id()) - 1))] = u8(lane_id());
+        __syncwarp();
+        for (u32 first = 0; first < count; first += GROUPS) {
+            u32 at = first + lane_id() / SOURCES, from = at < count ? queue[at] : 0;
+            u32 of = __shfl_sync(ALL_LANES, v, from), its = __shfl_sync(ALL_LANES, mask, from);
+            Row row = {};
+            if (at < count) row = row_of(p.rows, of, !pull.backward);
+            double total = sum_of_row(p, pull, row, its);
+            if (at < count && (its >> source & 1)) p.sums[u64(of) * SOURCES + source] = total;
+        }
+        __syncwarp();
     }
 }
 
-// Adds up the rows of vertices with long rows. A block processes a vertex, and its groups process the pieces.
-extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_long(Search p, Visited visited, Pull pull) {
-    __shared__ double pieces[GROUPS_OF_BLOCK][SOURCES];
-    u32 group = threadIdx.x / SOURCES, source = threadIdx.x % SOURCES;
-    u32 v = vertex_at(visited, blockIdx.x), mask = wanted(visited, blockIdx.x);
-    if (mask == 0) return;
-    double total = 0;
-    for (u32 half = 0; half < 2; half++) {
-        Segment row = pulled(p, v, mask, pull, half);
-        for (u32 from = 0; from < row.length; from += GROUPS_OF_BLOCK * PIECE) {
-            u32 begin = from + group * PIECE;
-            double sum = sum_of_piece(p, pull, row, mask, begin, begin + PIECE);
-            __syncthreads();
-            pieces[group][source] = sum;
-            __syncthreads();
-            if (group > 0) continue;
-            u32 count = min(GROUPS_OF_BLOCK, (row.length - from + PIECE - 1) / PIECE);
-            for (u32 k = 0; k < count; k++) total = __dadd_rn(total, pieces[k][source]);
+// Returns the number of pieces of a row.
+__device__ inline u32 pieces_of(const Segment& row) { return (row.length + PIECE - 1) / PIECE; }
+
+// Counts the pieces of long rows, and how many begin in each tile; or, if `lists` is true, puts each at the next place of its tile. A block processes
+// a vertex.
+extern "C" __global__ void __launch_bounds__(256) betweenness_divide(Search p, Pieces pieces, u32 enters, u32 lists) {
+    u32 v = blockIdx.x;
+    Segment lower = half_of(p.rows, v, enters, 0), upper = half_of(p.rows, v, enters, 1);
+    u32 of_lower = pieces_of(lower), count = of_lower + pieces_of(upper);
+    if (!lists && threadIdx.x == 0) pieces.starts[v] = atomicAdd(pieces.total, count);
+    for (u32 first = warp_id() * 32; first < count; first += 256) {
+        u32 number = first + lane_id(), tile = NONE;
+        if (number < of_lower) tile = lower.begin[number * PIECE] / TILE;
+        else if (number < count) tile = upper.begin[(number - of_lower) * PIECE] / TILE;
+        // Few tiles have the pieces of a warp.
+        for (u32 left = __ballot_sync(ALL_LANES, tile != NONE); left != 0;) {
+            u32 of = __shfl_sync(ALL_LANES, tile, __ffs(int(left)) - 1), same = __ballot_sync(ALL_LANES, tile == of), place = 0;
+            if (lane_id() == 0) place = atomicAdd(pieces.places + of, __popc(same));
+            place = __shfl_sync(ALL_LANES, place, 0) + __popc(same & ((1u << lane_id()) - 1));
+            if (lists && tile == of) pieces.list[place] = u64(v) << 32 | number;
+            left &= ~same;
         }
     }
-    if (group == 0 && mask >> source & 1) p.sums[u64(v) * SOURCES + source] = total;
+}
+
+// Marks the vertices with long rows that a pull visits.
+extern "C" __global__ void __launch_bounds__(256) betweenness_mark(Visited visited, Pieces pieces) {
+    u32 i = blockIdx.x * 256 + threadIdx.x;
+    if (i < visited.count) pieces.visited[vertex_at(visited, i)] = u8(wanted(visited, i));
+}
+
+// Adds up pieces `from` to `to` of the list if their vertices are marked. The groups of a block process the marked ones among 256 pieces.
+extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_pieces(Search p, Pieces pieces, u32 count, Pull pull) {
+    __shared__ u64 marked[256];
+    __shared__ u32 scratch[32];
+    for (u32 base = blockIdx.x * 256; base < count; base += gridDim.x * 256) {
+        u64 listed = base + threadIdx.x < count ? __ldcs(pieces.list + base + threadIdx.x) : 0;
+        u32 is_marked = base + threadIdx.x < count && pieces.visited[listed >> 32] != 0, total;
+        u32 place = block_scan_before(is_marked, scratch, total);
+        if (is_marked) marked[place] = listed;
+        __syncthreads();
+        for (u32 warps = warp_id() * GROUPS; warps < total; warps += GROUPS_OF_BLOCK) {
+            u32 at = warps + lane_id() / SOURCES, v = 0, number = 0, mask = 0;
+            Row piece = {};
+            if (at < total) {
+                v = u32(marked[at] >> 32), number = u32(marked[at]);
+                mask = pieces.visited[v];
+                Row row = row_of(p.rows, v, !pull.backward);
+                u32 of_lower = pieces_of(row.lower);
+                Segment half = number < of_lower ? row.lower : row.upper;
+                u32 from = (number < of_lower ? number : number - of_lower) * PIECE;
+                piece.lower = {half.begin + from, min(PIECE, half.length - from)};
+                if (piece.lower.begin[piece.lower.length - 1] < pull.first) piece.lower.length = 0;
+            }
+            double sum = sum_of_row(p, pull, piece, mask);
+            if (at < total) pieces.sums[u64(pieces.starts[v] + number) * SOURCES + lane_id() % SOURCES] = sum;
+        }
+        __syncthreads();
+    }
+}
+
+// Adds up the sums of the pieces of visited vertices with long rows, and removes their marks. A warp processes a vertex.
+extern "C" __global__ void __launch_bounds__(256) betweenness_join(Search p, Visited visited, Pieces pieces, u32 enters) {
+    u32 i = blockIdx.x * 8 + warp_id();
+    if (i >= visited.count) return;
+    u32 v = vertex_at(visited, i), mask = wanted(visited, i), source = lane_id() % SOURCES;
+    if (mask == 0) return;
+    u32 count = pieces_of(half_of(p.rows, v, enters, 0)) + pieces_of(half_of(p.rows, v, enters, 1));
+    const double* sums = pieces.sums + u64(pieces.starts[v]) * SOURCES;
+    constexpr u32 TOGETHER = 8;
+    double total = 0;
+    for (u32 from = 0; from < count; from += TOGETHER * GROUPS) {
+        double loaded[TOGETHER];
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; k++) {
+            u32 at = from + k * GROUPS + lane_id() / SOURCES;
+            loaded[k] = at < count ? sums[u64(at) * SOURCES + source] : 0;
+        }
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; k++) {
+#pragma unroll
+            for (u32 group = 0; group < GROUPS; group++) total = __dadd_rn(total, __shfl_sync(ALL_LANES, loaded[k], group * SOURCES + source));
+        }
+    }
+    if (lane_id() < SOURCES && mask >> source & 1) p.sums[u64(v) * SOURCES + source] = total;
+    if (lane_id() == 0) pieces.visited[v] = 0;
 }
 
 // Adds the counts of a vertex to the counts of an out-neighbour that is not reached yet.
@@ -285,10 +437,10 @@ __device__ inline void push_to(const Search& p, u32 w, u32 mask, const double* p
     if ((mask_of(p.found, w) & mask) != mask) set_mask(p.found, w, mask);
 }
 
-// Adds the counts of some vertices to the counts of the next level, along their rows. `threads` threads process a vertex: a group, or a block.
+// Adds the counts of some vertices to the counts of the next level, along their rows. `threads` threads process a vertex: a group, or some blocks.
 extern "C" __global__ void __launch_bounds__(256) betweenness_push(Search p, Visited visited, u32 threads) {
-    u32 lane = threadIdx.x % threads, group = threadIdx.x / threads, groups = 256 / threads;
-    for (u32 i = blockIdx.x * groups + group; i < visited.count; i += gridDim.x * groups) {
+    u32 thread = blockIdx.x * 256 + threadIdx.x, lane = thread % threads;
+    for (u32 i = thread / threads; i < visited.count; i += gridDim.x * 256 / threads) {
         u32 v = vertex_at(visited, i), mask = wanted(visited, i);
         if (mask == 0) continue;
         double paths[SOURCES];
@@ -333,17 +485,31 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, 
             (is_long ? p.masks_of_longs : p.masks_of_shorts)[place++] = u8(mask);
         }
         __syncwarp();
-        // Each bit of a word is a vertex and a source, and so is each lane.
-        for (u32 k = 0; k < 32; k++) {
-            if ((__shfl_sync(ALL_LANES, word, k) >> lane_id() & 1) == 0) continue;
-            u32 v = (base + k) * 8 + lane_id() / SOURCES;
-            double sum = p.sums[u64(v) * SOURCES + source];
-            p.paths[u64(v) * SOURCES + source] = sum;
-            p.small[u64(v) * SOURCES + source] = sum < 255 ? u8(sum) : 255;
-            inexact |= sum >= EXACT;
-            reached += 1;
-            leaving += degree_of(p, v, false);
-            entering += degree_of(p, v, true);
+        // Each bit of a word is a vertex and a source, and so is each lane. Several loads are in flight at once.
+        constexpr u32 AT_ONCE = 4;
+        for (u32 first = 0; first < 32; first += AT_ONCE) {
+            double sums[AT_ONCE];
+            u32 leave[AT_ONCE], enter[AT_ONCE];
+            bool is_found[AT_ONCE];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                u32 v = (base + first + k) * 8 + lane_id() / SOURCES;
+                is_found[k] = __shfl_sync(ALL_LANES, word, first + k) >> lane_id() & 1;
+                sums[k] = is_found[k] ? p.sums[u64(v) * SOURCES + source] : 0;
+                leave[k] = is_found[k] ? degree_of(p, v, false) : 0;
+                enter[k] = is_found[k] && p.rows.shift > 0 ? degree_of(p, v, true) : leave[k];
+            }
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                if (!is_found[k]) continue;
+                u64 place = u64((base + first + k) * 8 + lane_id() / SOURCES) * SOURCES + source;
+                p.paths[place] = sums[k];
+                p.small[place] = sums[k] < 255 ? u8(sums[k]) : 255;
+                inexact |= sums[k] >= EXACT;
+                reached += 1;
+                leaving += leave[k];
+                entering += enter[k];
+            }
         }
         __syncwarp();
     }
@@ -363,21 +529,42 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_begin(Search p, ui
 }
 
 // Converts the sums of a step to counts or shares, or sets its counts to 0, so that they can be pulled again. A thread processes a vertex and a
-// source.
-extern "C" __global__ void __launch_bounds__(256) betweenness_settle(Search p, Visited visited, u32 makes) {
-    for (u64 at = blockIdx.x * 256 + threadIdx.x; at < u64(visited.count) * SOURCES; at += gridDim.x * 256) {
-        u32 i = u32(at / SOURCES), s = u32(at % SOURCES), v = vertex_at(visited, i);
-        u32 mask = wanted(visited, i);
-        if (s == 0 && makes == SHARES) set_mask(p.found, v, mask);
-        if ((mask >> s & 1) == 0) continue;
-        u64 place = u64(v) * SOURCES + s;
-        double sum = p.sums[place];
-        if (makes == SHARES) {
-            double paths = p.paths[place];
-            p.shares[place] = __ddiv_rn(__dadd_rn(1, __dmul_rn(paths, sum)), paths);
-        } else {
-            p.paths[place] = makes == COUNTS ? sum : 0;
-            if (makes == COUNTS && sum > LARGEST) p.step->too_large = 1;
+// source. For the sources in the mask `leaves`, nothing was added up: the vertices are the deepest level, so their sums are 0.
+extern "C" __global__ void __launch_bounds__(256) betweenness_settle(Search p, Visited visited, u32 makes, u32 leaves) {
+    // Several loads are in flight at once.
+    constexpr u32 AT_ONCE = 4;
+    u64 count = u64(visited.count) * SOURCES, threads = u64(gridDim.x) * 256;
+    u32 s = threadIdx.x % SOURCES;
+    bool is_leaf = leaves >> s & 1;
+    for (u64 first = blockIdx.x * 256 + threadIdx.x; first < count; first += AT_ONCE * threads) {
+        u32 vertices[AT_ONCE], masks[AT_ONCE];
+        double sums[AT_ONCE], paths[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            u32 i = u32((first + k * threads) / SOURCES);
+            bool is_there = first + k * threads < count;
+            vertices[k] = is_there ? vertex_at(visited, i) : 0;
+            masks[k] = is_there ? wanted(visited, i) : 0;
+        }
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            bool is_visited = masks[k] >> s & 1;
+            u64 place = u64(vertices[k]) * SOURCES + s;
+            sums[k] = is_visited && !is_leaf ? p.sums[place] : 0;
+            paths[k] = is_visited && makes == SHARES ? p.paths[place] : 1;
+        }
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            u64 place = u64(vertices[k]) * SOURCES + s;
+            if (s == 0 && masks[k] != 0 && makes == SHARES) set_mask(p.found, vertices[k], masks[k]);
+            if ((masks[k] >> s & 1) == 0) continue;
+            if (is_leaf) p.sums[place] = 0;
+            if (makes == SHARES) {
+                p.shares[place] = __ddiv_rn(__dadd_rn(1, __dmul_rn(paths[k], sums[k])), paths[k]);
+            } else {
+                p.paths[place] = makes == COUNTS ? sums[k] : 0;
+                if (makes == COUNTS && sums[k] > LARGEST) p.step->too_large = 1;
+            }
         }
     }
 }

@@ -24,6 +24,12 @@ fn layers(count: u64) -> Vec<[u64; 2]> {
     (0..count).flat_map(pairs).filter(has_edge).map(|(layer, a, b)| [6 * layer + a, 6 * layer + 6 + b]).collect()
 }
 
+/// Edges from vertices of the last layer to 5,000 vertices, and from these to one vertex, whose row is long.
+fn fan(layers: u64) -> impl Iterator<Item = [u64; 2]> {
+    let last = 6 * layers;
+    (0..5_000).flat_map(move |v| [[last + v % 6, 10_000 + v], [last + v * v % 5, 10_000 + v], [10_000 + v, 20_000]])
+}
+
 #[test]
 fn gpu_scores_are_those_of_a_processor() {
     let Some(gpu) = Gpu::new() else { return };
@@ -38,10 +44,11 @@ fn gpu_scores_are_those_of_a_processor() {
 #[test]
 fn gpu_counts_beyond_whole_numbers_are_those_of_a_processor() {
     let Some(gpu) = Gpu::new() else { return };
-    for (count, says) in [(60, false), (520, true)] {
-        let path = gpu.place.u32("edges.u32", &layers(count));
+    for (count, is_directed, says) in [(60, false, false), (60, true, false), (520, false, true)] {
+        let edges: Vec<[u64; 2]> = layers(count).into_iter().chain(fan(count)).collect();
+        let path = gpu.place.u32("edges.u32", &edges);
         gpu.place.job(
-            &format!("path = '{}'\n", path.display()),
+            &format!("path = '{}'\ndirected = {is_directed}\n", path.display()),
             &format!("[betweenness]\nsources = [{}, 0, 7]\n", 6 * count),
         );
         gpu.fresh(&[CPU]);

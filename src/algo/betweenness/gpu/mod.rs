@@ -1,5 +1,6 @@
 //! Searches from several sources at once on a GPU. `kernels/betweenness.cu` describes the method.
 
+mod long_rows;
 mod state;
 
 use super::search::Extent;
@@ -79,9 +80,11 @@ impl<'g> GpuSearch<'g> {
             let first = after().map(|next| next.first).min().unwrap_or(0);
             let looks = after().all(|next| next.entering < step.leaving / LOOKED_UP);
             members(step.sources).for_each(|s| next[s] = Some(step));
-            let listed = self.state.listed(step, step.sources);
-            self.state.pull(Pull::Shares { leaves, first, looks }, listed)?;
-            self.state.settle(listed, SHARES)?;
+            let sums = step.sources & !leaves;
+            if sums != 0 {
+                self.state.pull(Pull::Shares { first, looks }, self.state.listed(step, sums))?;
+            }
+            self.state.settle(self.state.listed(step, step.sources), SHARES, leaves)?;
         }
         self.state.finish()?;
         let alone = sources.iter().filter(|root| root.is_none()).count();
@@ -140,7 +143,9 @@ impl<'g> GpuSearch<'g> {
             let small = mask(members(active).filter(is_small));
             if small == 0 {
                 stepping = active;
-                self.state.count_unreached(active)?;
+                let leaving: u64 = members(active).map(|s| fronts[s].leaving).sum();
+                let entries = self.entries * u64::from(active.count_ones());
+                self.state.count_unreached(active, leaving < entries / LOOKED_UP)?;
                 continue;
             }
             stepping = small;

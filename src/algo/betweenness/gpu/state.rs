@@ -2,20 +2,23 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
+use super::long_rows::LongRows;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{fetch, joined};
 use crate::error::Result;
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, Queue, THREADS, constant, slice_bytes};
 use crate::graph::BlockStore;
 use crate::graph::direction::Direction;
+use crate::graph::direction::EdgeDirection::{In, Out};
 use crate::memory::{Plain, bytes_of};
 use crate::process::signals;
 use crate::stream::passes::ROW_PARTS;
 use crate::stream::windows::{self, VertexRows, Windows};
 use std::ops::Range;
 
-static PROGRAM: ProgramSource = ProgramSource { name: "betweenness.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
-const TEXT: &str = include_str!("../../../../kernels/betweenness.cu");
+pub(super) static PROGRAM: ProgramSource =
+    ProgramSource { name: "betweenness.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
+pub(super) const TEXT: &str = include_str!("../../../../kernels/betweenness.cu");
 
 /// All GPU programs that betweenness launches.
 pub(in super::super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
@@ -33,6 +36,12 @@ const _: () = assert!(constant(TEXT, "PIECE") as usize == PIECE, "the order of s
 const COUNTS: u32 = constant(TEXT, "COUNTS");
 pub(super) const SHARES: u32 = constant(TEXT, "SHARES");
 const NOTHING: u32 = constant(TEXT, "NOTHING");
+/// Number of threads that push along a long row, and along a short one.
+const PUSHING: [u32; 2] = [32 * THREADS, 32];
+/// A lane counts along rows of at most this many entries.
+const FEW: u32 = constant(TEXT, "FEW");
+/// Rows are searched for the first vertex that has a share, if more than one in this many vertices is before it.
+const SEARCHES: u32 = 256;
 /// The number of vertices that may have long rows is rounded up to a multiple of this.
 const LONGS: usize = 256;
 
@@ -41,7 +50,8 @@ const LONGS: usize = 256;
 pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     let longs = vertices.min(2 * edges / u64::from(LONG) + LONGS as u64);
     let of_rows = windows::most_resident_bytes(rows, edges, blocks);
-    (state_bytes(vertices, rows, longs) + of_rows).next_multiple_of(1 << 20)
+    (state_bytes(vertices, rows, longs) + LongRows::bytes(vertices, longs, 2 * edges) + of_rows)
+        .next_multiple_of(1 << 20)
 }
 
 /// Returns the bytes of the state of a search. `longs` vertices may have long rows.
@@ -80,7 +90,7 @@ unsafe impl Plain for Found {}
 /// Arguments of the kernels. The memory layout must match `Search` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct SearchArguments {
+pub(super) struct SearchArguments {
     rows: VertexRows,
     paths: u64,
     sums: u64,
@@ -95,7 +105,7 @@ struct SearchArguments {
     degrees: u64,
     step: u64,
     vertices: u32,
-    long_end: u32,
+    pub long_end: u32,
 }
 
 /// The vertices that a launch visits. The memory layout must match `Visited` in the kernels.
@@ -105,7 +115,7 @@ pub(super) struct Visited {
     list: u64,
     masks: u64,
     first: u32,
-    count: u32,
+    pub count: u32,
     sources: u32,
     unused: u32,
 }
@@ -119,7 +129,6 @@ struct Kernels {
     begin: Kernel,
     count_long: Kernel,
     count_short: Kernel,
-    pull_long: Kernel,
     pull_short: Kernel,
     push: Kernel,
     collect: Kernel,
@@ -147,9 +156,8 @@ pub(super) struct Step {
 pub(super) enum Pull {
     /// Counts of in-neighbours.
     Counts,
-    /// Shares of out-neighbours. Vertices before `first` have no share. The sums of the sources in the mask `leaves`
-    /// are 0. `looks` is true if few neighbours have shares.
-    Shares { leaves: u32, first: u32, looks: bool },
+    /// Shares of out-neighbours. Vertices before `first` have no share. `looks` is true if few neighbours have shares.
+    Shares { first: u32, looks: bool },
 }
 
 /// The graph and a search in GPU memory.
@@ -158,7 +166,11 @@ pub(super) struct State<'g> {
     kernels: Kernels,
     search: SearchArguments,
     /// The arrays that are 0 when a search begins.
-    zeros: [DeviceSlice<u8>; 6],
+    zeros: [DeviceSlice<u8>; 5],
+    /// All vertices from this one on have few entries.
+    few_from: u32,
+    long_rows: LongRows,
+    direction: Direction,
     step: DeviceSlice<Found>,
     totals: DeviceSlice<f64>,
 }
@@ -180,7 +192,6 @@ impl<'g> State<'g> {
             begin: kernel("betweenness_begin")?,
             count_long: kernel("betweenness_count_long")?,
             count_short: kernel("betweenness_count_short")?,
-            pull_long: kernel("betweenness_pull_long")?,
             pull_short: kernel("betweenness_pull_short")?,
             push: kernel("betweenness_push")?,
             collect: kernel("betweenness_collect")?,
@@ -188,21 +199,30 @@ impl<'g> State<'g> {
             add: kernel("betweenness_add")?,
         };
         let vertices = totals.len() as u64;
-        let long_end =
-            degrees.iter().rposition(|&degree| degree >= LONG).map_or(0, |row| (row >> direction.shift()) + 1);
-        let long_end = long_end.next_multiple_of(LONGS).min(totals.len());
+        // The number of vertices up to the last one with at least so many entries in a row.
+        let upto = |least: u32| {
+            let last = degrees.iter().rposition(|&degree| degree >= least);
+            last.map_or(0, |row| direction.vertex(row as u32) as usize + 1)
+        };
+        let long_end = upto(LONG).next_multiple_of(LONGS).min(totals.len());
+        let few_from = upto(FEW + 1).max(long_end) as u32;
         let arena = &mut workspace.arena;
         arena.reset(0);
-        let state = state_bytes(vertices, degrees.len() as u64, long_end as u64);
+        let longs = long_end as u64;
+        let entries = |way| (0..long_end as u32).map(move |v| u64::from(degrees[direction.row(v, way) as usize])).sum();
+        let entries = u64::max(entries(Out), entries(In));
+        let long_bytes = LongRows::bytes(vertices, longs, entries);
+        let state = state_bytes(vertices, degrees.len() as u64, longs) + long_bytes;
         let needed = state + windows::resident_bytes(halves);
         arena.check_size(needed.next_multiple_of(1 << 20), PURPOSE)?;
         let of_sources = |count: u64| SOURCES as u64 * count;
         let mut values = || arena.take_planned::<f64>(of_sources(vertices));
         let [paths, sums, shares] = [values()?, values()?, values()?];
-        let [small, reached, found] = arena.take_all([vertices, vertices.div_ceil(8), vertices.div_ceil(8)])?;
-        let [longs, shorts] = arena.take_all([of_sources(long_end as u64), of_sources(vertices)])?;
+        let masks = vertices.div_ceil(8);
+        let [small, reached, found] = arena.take_all([vertices, masks, masks])?;
+        let [long_list, short_list] = arena.take_all([of_sources(longs), of_sources(vertices)])?;
         let mut masks = |count| arena.take_planned::<u8>(of_sources(count));
-        let (masks_of_longs, masks_of_shorts) = (masks(long_end as u64)?, masks(vertices)?);
+        let (masks_of_longs, masks_of_shorts) = (masks(longs)?, masks(vertices)?);
         let [degrees_there] = arena.take_all([degrees.len() as u64])?;
         let (totals_there, step) = (arena.take_planned::<f64>(vertices)?, arena.take_planned::<Found>(1)?);
         let copies = [
@@ -210,6 +230,7 @@ impl<'g> State<'g> {
             (CopySource::Memory(bytes_of(totals)), totals_there.as_bytes()),
         ];
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
+        let long_rows = LongRows::new(workspace, vertices, longs, entries)?;
         let rows = Windows::all_rows(workspace, halves, vertices as u32, PURPOSE)?;
         let search = SearchArguments {
             rows,
@@ -219,8 +240,8 @@ impl<'g> State<'g> {
             small: small.address(),
             reached: reached.address(),
             found: found.address(),
-            longs: longs.address(),
-            shorts: shorts.address(),
+            longs: long_list.address(),
+            shorts: short_list.address(),
             masks_of_longs: masks_of_longs.address(),
             masks_of_shorts: masks_of_shorts.address(),
             degrees: degrees_there.address(),
@@ -228,15 +249,11 @@ impl<'g> State<'g> {
             vertices: vertices as u32,
             long_end: long_end as u32,
         };
-        let zeros = [
-            paths.as_bytes(),
-            sums.as_bytes(),
-            shares.as_bytes(),
-            small.as_bytes(),
-            reached.as_bytes(),
-            found.as_bytes(),
-        ];
-        Ok(State { gpu, kernels, search, zeros, step, totals: totals_there })
+        let zeros = [sums.as_bytes(), shares.as_bytes(), small.as_bytes(), reached.as_bytes(), found.as_bytes()];
+        let totals = totals_there;
+        let mut state = State { gpu, kernels, search, zeros, few_from, long_rows, direction, step, totals };
+        state.long_rows.list(&state.gpu.workspace.queue, &state.search, direction.row(0, Out))?;
+        Ok(state)
     }
 
     /// Begins a search from the sources in the mask `all`. `roots` has the vertex of each source.
@@ -316,46 +333,55 @@ impl<'g> State<'g> {
     }
 
     /// Takes a bottom-up step for the sources in the bit mask `sources`: finds the next level among the vertices that
-    /// they have not reached, and counts the shortest paths to it.
-    pub(super) fn count_unreached(&self, sources: u32) -> Result<()> {
-        let SearchArguments { vertices, long_end, .. } = self.search;
+    /// they have not reached, and counts the shortest paths to it. `looks` is true if the
+    /// rows of the last level have few of all entries.
+    pub(super) fn count_unreached(&self, sources: u32, looks: bool) -> Result<()> {
+        let (SearchArguments { vertices, long_end, .. }, looks) = (self.search, u32::from(looks));
         // SAFETY: the arguments match the kernels'.
         unsafe {
-            self.queue().launch(&self.kernels.count_long, Self::blocks(long_end), (self.search, sources))?;
-            let groups = Self::blocks((vertices - long_end).div_ceil(THREADS / GROUP));
-            self.queue().launch(&self.kernels.count_short, groups, (self.search, sources))?;
+            self.queue().launch(&self.kernels.count_long, blocks(long_end), (self.search, sources, looks))?;
+            for (vertices, lanes) in [(long_end..self.few_from, GROUP), (self.few_from..vertices, 1)] {
+                let blocks = blocks((vertices.len() as u32).div_ceil(THREADS / lanes));
+                let arguments = (self.search, sources, looks, vertices.start, vertices.end, lanes);
+                self.queue().launch(&self.kernels.count_short, blocks, arguments)?;
+            }
         }
         Ok(())
     }
 
     /// Adds up counts or shares of neighbours of some vertices.
-    pub(super) fn pull(&self, pull: Pull, [longs, shorts]: [Visited; 2]) -> Result<()> {
-        let pull = match pull {
-            Pull::Counts => [0; 4],
-            Pull::Shares { leaves, first, looks } => [1, leaves, first, looks.into()],
+    pub(super) fn pull(&mut self, pull: Pull, [longs, shorts]: [Visited; 2]) -> Result<()> {
+        let (way, pull) = match pull {
+            Pull::Counts => (In, [0, 0, 1, 0]),
+            Pull::Shares { first, looks } => {
+                let searches = first > self.search.vertices / SEARCHES;
+                (Out, [1, first, looks.into(), searches.into()])
+            }
         };
-        let queue = self.queue();
-        let groups = Self::blocks(shorts.count.div_ceil(THREADS / GROUP));
-        // SAFETY: the arguments match the kernels'. The lists have the vertices.
+        let queue = &self.gpu.workspace.queue;
+        if longs.count > 0 {
+            self.long_rows.pull(queue, &self.search, (longs, self.direction.row(0, way)), pull)?;
+        }
+        // SAFETY: the arguments match the kernel's. The list has the vertices.
         unsafe {
-            queue.launch(&self.kernels.pull_long, Self::blocks(longs.count), (self.search, longs, pull))?;
-            queue.launch(&self.kernels.pull_short, groups, (self.search, shorts, pull))?;
+            let blocks = blocks(shorts.count.div_ceil(THREADS));
+            queue.launch(&self.kernels.pull_short, blocks, (self.search, shorts, pull))?;
         }
         Ok(())
     }
 
     /// Counts the paths to the vertices of a step again, in the order in which CPUs add. A push adds in any order,
     /// which matters if the sum is rounded. Returns false if a count is too large for f64.
-    pub(super) fn recount(&self, step: [Visited; 2]) -> Result<bool> {
-        self.settle(step, NOTHING)?;
+    pub(super) fn recount(&mut self, step: [Visited; 2]) -> Result<bool> {
+        self.settle(step, NOTHING, 0)?;
         self.pull(Pull::Counts, step)?;
-        self.settle(step, COUNTS)?;
+        self.settle(step, COUNTS, 0)?;
         Ok(self.found()?.too_large == 0)
     }
 
     /// Adds the counts of a level to those of the next one, along its rows.
     pub(super) fn push(&self, level: [Visited; 2]) -> Result<()> {
-        for (visited, threads) in level.into_iter().zip([THREADS, GROUP]) {
+        for (visited, threads) in level.into_iter().zip(PUSHING) {
             let arguments = (self.search, visited, threads);
             // SAFETY: as in `pull`.
             unsafe { self.queue().launch(&self.kernels.push, self.grid(visited.count, threads), arguments)? };
@@ -363,23 +389,24 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Computes counts, shares or nothing (as `makes` says) from the sums of a step.
-    pub(super) fn settle(&self, step: [Visited; 2], makes: u32) -> Result<()> {
+    /// Computes counts, shares or nothing (as `makes` says) from the sums of a step, which are 0 for the sources in the
+    /// mask `leaves`.
+    pub(super) fn settle(&self, step: [Visited; 2], makes: u32, leaves: u32) -> Result<()> {
         for visited in step {
-            let arguments = (self.search, visited, makes);
+            let arguments = (self.search, visited, makes, leaves);
             // SAFETY: as in `pull`.
             unsafe { self.queue().launch(&self.kernels.settle, self.grid(visited.count, GROUP), arguments)? };
         }
         Ok(())
     }
 
-    /// Returns a grid of `blocks` blocks. The GPU starts a block when another one ends.
-    fn blocks(blocks: u32) -> Grid {
-        Grid { blocks, threads: THREADS, shared: 0 }
-    }
-
     /// Returns a grid with `threads` threads for each of `count` vertices.
     fn grid(&self, count: u32, threads: u32) -> Grid {
         self.queue().grid(u64::from(count) * u64::from(threads))
     }
+}
+
+/// Returns a grid of `blocks` blocks. The GPU starts a block when another one ends.
+pub(super) fn blocks(blocks: u32) -> Grid {
+    Grid { blocks, threads: THREADS, shared: 0 }
 }

@@ -1,0 +1,142 @@
+//! Pulls along long rows. Their pieces are added up in the order of their first neighbours, so that the values of these
+//! neighbours come from the GPU's cache. Then the sums of the pieces of each row are added up in order.
+#![allow(unsafe_code)] // kernel launches
+
+use super::super::arithmetic::PIECE;
+use super::state::{PROGRAM, SOURCES, SearchArguments, TEXT, Visited, blocks};
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Kernel, Queue, THREADS, Workspace, constant, slice_bytes};
+
+/// Number of vertices in a tile.
+const TILE: u32 = constant(TEXT, "TILE");
+
+/// The pieces of long rows. The memory layout must match `Pieces` in the kernels.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Pieces {
+    list: u64,
+    sums: u64,
+    starts: u64,
+    visited: u64,
+    places: u64,
+    total: u64,
+}
+
+const _: () = assert!(size_of::<Pieces>() == 48, "as in the kernels");
+
+/// The long rows of a graph, in one direction at a time.
+pub(super) struct LongRows {
+    divide: Kernel,
+    mark: Kernel,
+    pull: Kernel,
+    join: Kernel,
+    pieces: Pieces,
+    /// For each tile, where its pieces begin; and the number of all pieces.
+    places: DeviceSlice<u32>,
+    /// Whether the listed pieces are of rows of in-neighbours (1) or not (0), and the number of pieces.
+    listed: Option<(u32, u32)>,
+}
+
+impl LongRows {
+    /// Returns the bytes of GPU memory for `rows` long rows of `entries` entries in all, of a graph of `vertices`
+    /// vertices.
+    pub(super) fn bytes(vertices: u64, rows: u64, entries: u64) -> u64 {
+        let pieces = most_pieces(rows, entries);
+        slice_bytes::<u64>(pieces)
+            + slice_bytes::<f64>(SOURCES as u64 * pieces)
+            + slice_bytes::<u32>(rows)
+            + slice_bytes::<u8>(rows)
+            + slice_bytes::<u32>(tiles(vertices) + 1)
+    }
+
+    /// Reserves the memory of [`LongRows::bytes`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn new(workspace: &mut Workspace, vertices: u64, rows: u64, entries: u64) -> Result<LongRows> {
+        let (arena, pieces) = (&mut workspace.arena, most_pieces(rows, entries));
+        let list = arena.take_planned::<u64>(pieces)?;
+        let sums = arena.take_planned::<f64>(SOURCES as u64 * pieces)?;
+        let visited = arena.take_planned::<u8>(rows)?;
+        let [starts, places] = arena.take_all([rows, tiles(vertices) + 1])?;
+        let pieces = Pieces {
+            list: list.address(),
+            sums: sums.address(),
+            starts: starts.address(),
+            visited: visited.address(),
+            places: places.address(),
+            total: places.part(tiles(vertices)..places.len()).address(),
+        };
+        workspace.queue.fill(visited, 0)?;
+        let kernel = |name| workspace.kernel(&PROGRAM, name);
+        Ok(LongRows {
+            divide: kernel("betweenness_divide")?,
+            mark: kernel("betweenness_mark")?,
+            pull: kernel("betweenness_pull_pieces")?,
+            join: kernel("betweenness_join")?,
+            pieces,
+            places,
+            listed: None,
+        })
+    }
+
+    /// Lists the pieces of long rows, of in-neighbours if `enters` is 1, tile after tile, if they are not listed.
+    /// Returns their number.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn list(&mut self, queue: &Queue, search: &SearchArguments, enters: u32) -> Result<u32> {
+        if let Some((_, count)) = self.listed.filter(|listed| listed.0 == enters) {
+            return Ok(count);
+        }
+        let divide = |lists: bool| {
+            let arguments = (*search, self.pieces, enters, u32::from(lists));
+            // SAFETY: the arguments match the kernel's. There is room for the pieces of each direction.
+            unsafe { queue.launch(&self.divide, blocks(search.long_end), arguments) }
+        };
+        queue.fill(self.places, 0)?;
+        divide(false)?;
+        let mut places = vec![0; self.places.len() as usize];
+        queue.read(self.places, &mut places)?;
+        let count = places.pop().unwrap_or(0);
+        let mut next = 0;
+        places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
+        queue.write(&places, self.places.part(0..places.len() as u64))?;
+        divide(true)?;
+        self.listed = Some((enters, count));
+        Ok(count)
+    }
+
+    /// Adds up the values of neighbours of some vertices with long rows: of in-neighbours if `enters` is 1. `pull` is
+    /// the kernels' struct `Pull`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn pull(
+        &mut self,
+        queue: &Queue,
+        search: &SearchArguments,
+        (visited, enters): (Visited, u32),
+        pull: [u32; 4],
+    ) -> Result<()> {
+        let count = self.list(queue, search, enters)?;
+        let (search, pieces) = (*search, self.pieces);
+        // SAFETY: the arguments match the kernels'. The list has the vertices, and each piece has room for its sums.
+        unsafe {
+            queue.launch(&self.mark, blocks(visited.count.div_ceil(THREADS)), (visited, pieces))?;
+            queue.launch(&self.pull, blocks(count.div_ceil(THREADS)), (search, pieces, count, pull))?;
+            queue.launch(&self.join, blocks(visited.count.div_ceil(THREADS / 32)), (search, visited, pieces, enters))
+        }
+    }
+}
+
+/// Returns the maximum number of pieces of `rows` rows of `entries` entries. Each half of a row may end with a piece
+/// that is not full.
+fn most_pieces(rows: u64, entries: u64) -> u64 {
+    entries / PIECE as u64 + 2 * rows
+}
+
+/// Returns the number of tiles of `vertices` vertices.
+fn tiles(vertices: u64) -> u64 {
+    vertices.div_ceil(u64::from(TILE))
+}

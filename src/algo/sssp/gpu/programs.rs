@@ -2,7 +2,7 @@
 
 use super::sums::SumKind;
 use crate::algo::WeightSource;
-use crate::algo::searches::gpu::{self as shared, GRID_BARRIER, ROWS};
+use crate::algo::searches::gpu::{self as shared, BLOCK_SCAN, GRID_BARRIER, ROWS};
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 use crate::gpu::{COMMON, ProgramSource, SCAN, SPLITMIX};
@@ -11,6 +11,7 @@ pub(super) const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../ker
 
 const SEARCH_HEADERS: &[(&str, &str)] = &[
     COMMON,
+    BLOCK_SCAN,
     GRID_BARRIER,
     ROWS,
     SSSP,

@@ -27,7 +27,20 @@ pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text:
 pub(super) static SPREAD: ProgramSource = ProgramSource {
     name: "bfs_spread.cu",
     text: include_str!("../../../../kernels/bfs_spread.cu"),
-    headers: &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS, TOGETHER],
+    headers: &[
+        COMMON,
+        BLOCK_SCAN,
+        GRID_BARRIER,
+        ROWS,
+        BFS,
+        OF_PEERS,
+        BOTTOM_UP,
+        NARROW,
+        TOP_DOWN,
+        SEARCH,
+        HEADS,
+        TOGETHER,
+    ],
 };
 
 /// GPU program that prepares a graph before any search.
@@ -54,10 +67,13 @@ pub(super) static CHECK: ProgramSource = ProgramSource {
 /// Returns the GPU programs that a search on the GPUs of `ranks` ranks may launch, in the order of their use. `checks`
 /// says whether trees are checked.
 pub fn programs(ranks: usize, checks: bool) -> Vec<&'static ProgramSource> {
-    let mut programs = vec![&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED];
+    let mut programs = vec![&searches::gpu::PROGRAM, &PREPARE, &PROGRAM];
     match ranks {
         1 => programs.extend(checks.then_some(&CHECK)),
         _ => programs.extend([&PEERS, &SPREAD]),
     }
     programs
 }
+
+/// GPU programs for graphs that fit neither the GPU nor the host unless they are packed.
+pub static RARE_PROGRAMS: [&ProgramSource; 1] = [&PACKED];

@@ -74,14 +74,13 @@ pub(super) static MOORE_CODED: ProgramSource = ProgramSource {
     headers: MOORE_HEADERS,
 };
 
-/// Returns the CUDA programs that shortest paths along weights of `source` by `method` may launch.
+/// Returns the CUDA programs that shortest paths along weights of `source` by `method` launch.
 pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSource> {
-    use SumKind::{Coded, Decimal, Double, Whole, Wide};
     let (sums, is_wide): (&[SumKind], bool) = match source {
-        WeightSource::File => (&[Whole, Wide, Decimal, Coded, Double], true),
+        WeightSource::File => (&[SumKind::Whole, SumKind::Decimal], true),
         WeightSource::Drawn(drawn) => match drawn.kind() {
-            WeightType::F32 => (&[Decimal], false),
-            _ => (&[Whole, Wide], false),
+            WeightType::F32 => (&[SumKind::Decimal], false),
+            _ => (&[SumKind::Whole], false),
         },
     };
     let rounds = matches!(method, Method::Moore | Method::BellmanFord);
@@ -92,4 +91,15 @@ pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSou
         .chain(sums.iter().map(|&sums| search(sums)))
         .chain(of_rounds)
         .collect()
+}
+
+/// Returns the CUDA programs that few graphs with weights of `source` need: for sums that do not fit 32 bits, and for
+/// weights of 64 bits.
+pub fn rare_programs(source: WeightSource) -> Vec<&'static ProgramSource> {
+    let sums: &[SumKind] = match source {
+        WeightSource::File => &[SumKind::Wide, SumKind::Coded, SumKind::Double],
+        WeightSource::Drawn(drawn) if drawn.kind() == WeightType::F32 => &[],
+        WeightSource::Drawn(_) => &[SumKind::Wide],
+    };
+    sums.iter().map(|&sums| search(sums)).collect()
 }

@@ -24,7 +24,8 @@ const CHECKED: &str = "tests/gpu/kernels.checked";
 /// Files of kernels that may spill so many bytes on an architecture: a chunk of packed rows takes five registers where an entry takes one, and
 /// what waits for rows over the bus does not wait for these. Where several GPUs search together, an address is stored and read once, which is
 /// nothing beside the barriers of all.
-const MAY_SPILL: [(&str, &str, u32); 2] = [("bfs_packed.cu", "sm_70", 152), ("bfs_peers.cu", "sm_70", 16)];
+const MAY_SPILL: [(&str, &str, u32); 3] =
+    [("bfs_packed.cu", "sm_70", 152), ("bfs_packed.cu", "sm_120", 12), ("bfs_peers.cu", "sm_70", 16)];
 
 /// The first is that of src/gpu/program.rs.
 const OPTIONS: [&str; 2] = ["--std=c++17", "--ptxas-options=-v"];

@@ -329,31 +329,6 @@ __device__ inline void put(const Queue& queue, u32 capacity, u64 place, u32 vert
     }
 }
 
-// Returns the sum over the threads before this one; `total` gets the sum over all threads of the block.
-__device__ inline u64 scan_before(u64 x, Scratch& scratch, u64& total) {
-    u64 sum = x;
-    for (u32 step = 1; step < 32; step *= 2) {
-        u64 below = __shfl_up_sync(ALL_LANES, sum, step);
-        if (lane_id() >= step) sum += below;
-    }
-    u64* sums = scratch.sums[0];
-    if (lane_id() == 31) sums[warp_id()] = sum;
-    __syncthreads();
-    if (warp_id() == 0) {
-        u64 all = sums[lane_id()];
-        for (u32 step = 1; step < 32; step *= 2) {
-            u64 below = __shfl_up_sync(ALL_LANES, all, step);
-            if (lane_id() >= step) all += below;
-        }
-        sums[lane_id()] = all;
-    }
-    __syncthreads();
-    total = sums[BFS_WARPS - 1];
-    u64 before = sum - x + (warp_id() > 0 ? sums[warp_id() - 1] : 0);
-    __syncthreads();
-    return before;
-}
-
 // A thread's part of the counts of the next frontier.
 struct Found {
     u32 vertices, leaves, checked;

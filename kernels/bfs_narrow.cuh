@@ -17,11 +17,7 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32*
     for (int step = 16; step > 0; step /= 2) edges += __shfl_xor_sync(ALL_LANES, edges, step);
     if (lane_id() == 0) found.edges += edges;
     u32 sinks = __ballot_sync(ALL_LANES, mine && own == 0);
-    u64 upto = own;
-    for (u32 step = 1; step < 32; step *= 2) {
-        u64 below = __shfl_up_sync(ALL_LANES, upto, step);
-        if (lane_id() >= step) upto += below;
-    }
+    u64 upto = warp_scan(own);
     if (own > 0) {
         Segment lower = half_of(g, 0, out_row(g, to)), upper = half_of(g, 1, out_row(g, to));
         put(next, s.capacity, found.queued + upto - own, to, lower, upper);

@@ -10,6 +10,7 @@
 // the bitmaps.
 #pragma once
 #include "bfs_peers.cuh"
+#include "block_scan.cuh"
 
 constexpr u32 BFS_EACH = 4;
 constexpr u32 BFS_TILE = BFS_EACH * BFS_THREADS;
@@ -119,12 +120,11 @@ __device__ void append(const Graph& g, const Search& s, const Queue& queue, Coun
         found.edges += u64(lower.length) + upper.length;
         found.leaves += leaves_of(g, vertices[k]);
     }
-    u64 total;
-    u64 place = scan_before(mine, scratch, total);
-    if (total == 0) return;
-    if (threadIdx.x == 0) scratch.place = atomicAdd(&counts->queued, total);
+    BlockScan scan = block_scan(mine);
+    if (scan.total == 0) return;
+    if (threadIdx.x == 0) scratch.place = atomicAdd(&counts->queued, scan.total);
     __syncthreads();
-    place += scratch.place;
+    u64 place = scan.before + scratch.place;
 #pragma unroll
     for (u32 k = 0; k < N; k++) {
         if (vertices[k] == NONE) continue;
@@ -288,9 +288,9 @@ __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& 
             bits = make_uint4(now.x & ~old.x, now.y & ~old.y, now.z & ~old.z, now.w & ~old.w);
             if ((bits.x | bits.y | bits.z | bits.w) != 0) before[at] = now;
         }
-        u64 total;
-        u32 place = u32(scan_before(__popc(bits.x) + __popc(bits.y) + __popc(bits.z) + __popc(bits.w), scratch, total));
-        for (u32 round = 0; round < u32(total); round += BFS_TILE) {
+        BlockScan scan = block_scan(__popc(bits.x) + __popc(bits.y) + __popc(bits.z) + __popc(bits.w));
+        u32 place = u32(scan.before);
+        for (u32 round = 0; round < u32(scan.total); round += BFS_TILE) {
             // A place before the tile becomes a large number, because the subtraction wraps around.
             write_tile(bits, at * 128, place - round, scratch);
             __syncthreads();
@@ -298,7 +298,7 @@ __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& 
 #pragma unroll
             for (u32 k = 0; k < BFS_EACH; k++) {
                 u32 slot = k * BFS_THREADS + threadIdx.x;
-                mine[k] = round + slot < u32(total) ? scratch.tile[slot] : NONE;
+                mine[k] = round + slot < u32(scan.total) ? scratch.tile[slot] : NONE;
             }
             __syncthreads();
             append(g, s, queue, counts, mine, found, scratch);

@@ -103,7 +103,7 @@ __device__ inline bool lose(const Peeling& p, int level, u32 u) {
 __device__ inline bool end_step(const Peeling& p, Scratch& scratch) {
     // Blocks read this slot two steps ago.
     if (blockIdx.x == 0 && threadIdx.x == 0) p.state->slots[(scratch.at.step + 1) % 3] = Slot{};
-    if (!grid_barrier(&p.state->barrier, scratch.target)) return false;
+    if (!inline_grid_barrier(&p.state->barrier, scratch.target)) return false;
     if (threadIdx.x == 0) {
         const Slot* slot = slot_of(p, scratch);
         scratch.sums = {__ldcg(&slot->found), __ldcg(&slot->longs), __ldcg(&slot->least), __ldcg(&slot->end)};

@@ -58,7 +58,7 @@ template <bool OF_GPUS = false> __device__ inline bool wait_for(GridBarrier* bar
 // Waits until all blocks of the grid have arrived; all threads of each block call it. Whatever a thread wrote before the barrier, all threads
 // read after it, except by loads through the read-only cache. `target` is shared by the block, and zero at the launch. Returns false to all
 // threads of a block if a block waited too long. The block must then leave, and so will all others.
-__device__ inline bool grid_barrier(GridBarrier* barrier, u64& target) {
+__device__ inline bool inline_grid_barrier(GridBarrier* barrier, u64& target) {
     bool whole = true;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -71,3 +71,7 @@ __device__ inline bool grid_barrier(GridBarrier* barrier, u64& target) {
     }
     return __syncthreads_and(whole);
 }
+
+// The same for searches, which have a dozen of barriers. It is not inlined, because that makes a search shorter to compile, and a call takes next to
+// no time beside a barrier.
+__device__ __noinline__ bool grid_barrier(GridBarrier* barrier, u64& target) { return inline_grid_barrier(barrier, target); }

@@ -24,6 +24,8 @@ template <class T> __device__ inline T fresh(const T* at) { return __ldcg(at); }
 // Returns the place of a row's first entry.
 template <class Entry> __device__ inline u64 start_of(const RowsOf<Entry>& rows, u32 row) {
     u64 high = 0;
+    // Few graphs have crossings. Unrolled, this loop was an eighth of the code of a search.
+#pragma unroll 1
     for (u32 k = 0; k < rows.crossings; k++) high += row >= rows.crossing[k];
     return high << 32 | __ldg(rows.starts + row);
 }

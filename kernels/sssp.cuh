@@ -200,7 +200,6 @@ template <class T> __device__ inline void take_walk(const Search<T>& s, Walk<T>&
 // Memory that a block shares.
 template <class T> struct Scratch {
     u32 tile[SSSP_CHUNK + 2 * SSSP_THREADS];
-    u64 sums[SSSP_WARPS];
     u32 words[SSSP_WARPS];
     u64 place, pile_place;
     // The step whose queue the block has found full.
@@ -297,30 +296,6 @@ template <class K> __device__ __noinline__ Range pushed_of(const Graph& g, const
     typename K::Distance cap = walk.cap;
     if (cap == K::NEVER) return row_of(g, out_row(g, vertex));
     return first_edges(g, out_row(g, vertex), [&](u32 weight) { return K::add(g, distance, weight) < cap; });
-}
-
-// Returns the sum over the threads before this one; `total` gets the sum over all threads of the block.
-template <class T> __device__ inline u64 scan_before(u64 x, Scratch<T>& scratch, u64& total) {
-    u64 sum = x;
-    for (u32 step = 1; step < 32; step *= 2) {
-        u64 below = __shfl_up_sync(ALL_LANES, sum, step);
-        if (lane_id() >= step) sum += below;
-    }
-    if (lane_id() == 31) scratch.sums[warp_id()] = sum;
-    __syncthreads();
-    if (warp_id() == 0) {
-        u64 all = scratch.sums[lane_id()];
-        for (u32 step = 1; step < 32; step *= 2) {
-            u64 below = __shfl_up_sync(ALL_LANES, all, step);
-            if (lane_id() >= step) all += below;
-        }
-        scratch.sums[lane_id()] = all;
-    }
-    __syncthreads();
-    total = scratch.sums[SSSP_WARPS - 1];
-    u64 before = sum - x + (warp_id() > 0 ? scratch.sums[warp_id() - 1] : 0);
-    __syncthreads();
-    return before;
 }
 
 __device__ inline u64 sum_of_warp(u64 x) {

@@ -316,12 +316,12 @@ template <class K> __device__ inline void moore_several(const Graph& g, const Mo
         if (blockIdx.x == 0 && threadIdx.x == 0) m.state->tasks[(round + 2) % 3] = 0;
         moore_round<K>(g, m, scratch, InGlobal<K>{static_cast<typename K::Distance*>(m.distances), m.found}, round, count, blockIdx.x, gridDim.x, [=](u32 i) { return fresh(tasks + i); });
         pass_on_all(m, scratch, round);
-        if (!grid_barrier(&m.state->barrier, scratch.target)) return;
+        if (!inline_grid_barrier(&m.state->barrier, scratch.target)) return;
         round++;
         count = fresh(m.state->tasks + round % 3);
     }
     // Each round has cleared the count of the round after the next.
-    if (!grid_barrier(&m.state->barrier, scratch.target)) return;
+    if (!inline_grid_barrier(&m.state->barrier, scratch.target)) return;
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     m.state->tasks[(round + 1) % 3] = m.state->tasks[(round + 2) % 3] = 0;
     m.state->rounds = round;

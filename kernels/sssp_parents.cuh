@@ -43,6 +43,7 @@ template <class T> __device__ inline void offer(const Search<T>& s, u32 vertex, 
 // Offers a vertex as a parent to the neighbours in its row to which it has a tight edge. One thread calls it.
 template <class K>
 __device__ inline void tell(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, typename K::Distance distance, const Range& row) {
+#pragma unroll 1
     for (u32 k = 0; k < row.length; k++) {
         Edge edge = __ldg(row.begin + k);
         typename K::Distance sum = K::add(g, distance, edge.y);

@@ -124,9 +124,13 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
                 changed |= 1u << r;
             },
             [&](u32) {
+                // The arrays move up instead of an index, because their elements are registers. Unrolled, this loop takes longer to compile.
+#pragma unroll 1
+                for (u32 left = SSSP_EACH<T>; left > 0; left--, changed >>= 1) {
+                    note_changed(s, scratch, vertex[0], distance[0], changed & 1);
 #pragma unroll
-                for (u32 r = 0; r < SSSP_EACH<T>; r++) note_changed(s, scratch, vertex[r], distance[r], changed >> r & 1);
-                changed = 0;
+                    for (u32 r = 1; r < SSSP_EACH<T>; r++) vertex[r - 1] = vertex[r], distance[r - 1] = distance[r];
+                }
             });
         if (blockIdx.x == 0 && threadIdx.x == 0) atomicAdd(&s.state->relaxations, slots_of(scratch.queued));
         tell_changed(s, scratch);

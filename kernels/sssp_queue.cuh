@@ -1,5 +1,6 @@
 // Queues and piles of vertices. The threads of a block append what they found in one piece, and all blocks share what is queued.
 #pragma once
+#include "block_scan.cuh"
 #include "sssp.cuh"
 
 // The counter of a queue has the number of slots in its low bits and the number of entries above them.
@@ -39,16 +40,16 @@ template <class T> __device__ inline void leave(const Search<T>& s, const Scratc
 // there is no room.
 template <class T, u32 N>
 __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32 (&vertex)[N], const T (&distance)[N], const Range (&row)[N]) {
-    u64 mine = 0, total;
+    u64 mine = 0;
 #pragma unroll
     for (u32 r = 0; r < N; r++) mine += row[r].length > 0 ? packed(row[r].length) : 0;
     if (!__syncthreads_or(mine > 0)) return 0;
-    u64 place = scan_before(mine, scratch, total);
+    BlockScan scan = block_scan(mine);
     u64 next = (scratch.walk.step + 1) % 3;
-    if (threadIdx.x == 0) scratch.place = take_places(s, scratch, total);
+    if (threadIdx.x == 0) scratch.place = take_places(s, scratch, scan.total);
     __syncthreads();
     const bool is_full = scratch.place == SSSP_NO_PLACE;
-    place += scratch.place;
+    u64 place = scan.before + scratch.place;
     const Queue<T>& queue = s.queues[(scratch.walk.step + 1) & 1];
     u32 without = 0;
 #pragma unroll

@@ -47,15 +47,10 @@ template <class K> __device__ inline void search(const Graph& g, const Search<ty
         if (s.begins) walk = Walk<T>{wider<K>(0, s.coarse), 0, K::NEVER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         else take_walk(s, walk);
     }
-    if (s.begins == KNOWN) {
-        if (leads) {
-            begin<K>(g, s);
-            s.state->queued[0] = 0;
-        }
-        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
-    } else if (s.begins) {
+    if (s.begins) {
         if (leads) begin<K>(g, s);
-        mark(s, 0);
+        if (s.begins == KNOWN && leads) s.state->queued[0] = 0;
+        if (s.begins != KNOWN) mark(s, 0);
         if (!grid_barrier(&s.state->barrier, scratch.target)) return;
     }
     if (threadIdx.x == 0) {

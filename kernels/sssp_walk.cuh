@@ -130,61 +130,51 @@ __device__ inline void put(const Graph& g, const Search<typename K::Distance>& s
     pile_up<T, 1>(s, scratch, vertices, distances, far, ahead);
 }
 
-// Goes through a queue or pile of `count` vertices and queues or piles up each one again.
+// Goes through the queue or the pile, or looks for vertices whose bit is set because there was no room for them. Queues or piles up each one again.
 template <class K>
-__device__ inline void sift(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team,
-                            const u32* vertices, const typename K::Distance* distances, u64 count, u32 ahead) {
+__device__ inline void sift(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team, u32 action) {
     typedef typename K::Distance T;
+    const Walk<T>& walk = scratch.walk;
+    const bool rescans = action == RESCAN, again = action == REQUEUE;
+    const u32* vertices = again ? s.queues[walk.step & 1].vertices : s.piles[walk.sift & 1].vertices;
+    const T* distances = again ? s.queues[walk.step & 1].distances : s.piles[walk.sift & 1].distances;
+    u64 count = rescans ? (g.tail + 31) / 32 : again ? entries_of(scratch.queued) : min(scratch.piled, u64(s.pile_room));
     u64 stride = u64(team.size) * SSSP_THREADS;
     for (u64 base = u64(team.rank) * SSSP_THREADS; base < count; base += stride) {
         u64 at = base + threadIdx.x;
-        u32 vertex = 0;
+        u32 vertex = 0, bits = 0;
         T distance = 0;
         bool has = at < count;
-        if (has) {
+        if (has && rescans) {
+            bits = fresh(s.pending + at);
+            if (bits != 0) bits = atomicExch(s.pending + at, 0u);
+        } else if (has) {
             vertex = fresh(vertices + at);
             distance = fresh(distances + at);
             has = fresh(s.distances + vertex) == distance;
         }
-        put<K>(g, s, scratch, vertex, distance, has, ahead);
-    }
-}
-
-// Looks for vertices whose bit is set, because there was no room for them.
-template <class K>
-__device__ inline void rescan(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team) {
-    typedef typename K::Distance T;
-    u32 words = (g.tail + 31) / 32;
-    for (u32 base = team.rank * SSSP_THREADS; base < words; base += team.size * SSSP_THREADS) {
-        u32 word = base + threadIdx.x, bits = word < words ? fresh(s.pending + word) : 0;
-        if (bits != 0) bits = atomicExch(s.pending + word, 0u);
-        while (__syncthreads_or(bits != 0)) {
-            bool has = bits != 0;
-            u32 vertex = has ? word * 32 + __ffs((int)bits) - 1 : 0;
-            bits &= bits - 1;
-            put<K>(g, s, scratch, vertex, has ? fresh(s.distances + vertex) : T(0), has, 0);
-        }
+        do {
+            if (rescans) {
+                has = bits != 0;
+                vertex = has ? u32(at) * 32 + __ffs((int)bits) - 1 : 0;
+                if (has) distance = fresh(s.distances + vertex);
+                bits &= bits - 1;
+            }
+            // Entries of the pile go to the other pile, and all others to the current one.
+            put<K>(g, s, scratch, vertex, distance, has, action == SIFT);
+        } while (rescans && __syncthreads_or(bits != 0));
     }
 }
 
 // Carries out an action.
 template <class K>
 __device__ inline void act(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team, u32 action) {
-    typedef typename K::Distance T;
-    const Walk<T>& walk = scratch.walk;
     if (action == PUSH && s.hops) {
         push_deep<K>(g, s, scratch, team, s.hops);
     } else if (action == PUSH) {
         push<K>(g, s, scratch, team);
-    } else if (action == RESCAN) {
-        rescan<K>(g, s, scratch, team);
     } else {
-        // Entries of the queue are added to the current pile, and entries of the pile go to the other pile.
-        const Queue<T>& queue = s.queues[walk.step & 1];
-        const Pile<T>& pile = s.piles[walk.sift & 1];
-        bool again = action == REQUEUE;
-        u64 count = again ? entries_of(scratch.queued) : min(scratch.piled, u64(s.pile_room));
-        sift<K>(g, s, scratch, team, again ? queue.vertices : pile.vertices, again ? queue.distances : pile.distances, count, !again);
+        sift<K>(g, s, scratch, team, action);
     }
 }
 

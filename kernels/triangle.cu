@@ -3,12 +3,11 @@
 // Row c holds c's smaller neighbours in ascending order, so the entries before b in row c, its *head* before b, are the
 // candidates a, and row b decides which of them close a triangle. A counting sort groups the heads by b
 // (count_heads, scan.cu, scatter_heads). Then row b is marked once, in a bitmap in shared memory (triangle_many.cuh) or,
-// if b has few heads, in a small hash table (triangle_few.cuh), and all its heads are probed against it.
+// if b has few heads, in a small hash table (triangle_few.cuh), and all its heads are probed against it. The kernels that
+// do so are in triangle_count.cu and, with counts of vertices, in triangle_corners.cu, because a job needs one of the two.
 //
 // On rows oriented by degree this is a form of the forward algorithm (Schank and Wagner 2005; Latapy 2008). Counting group
 // by group against a resident front follows MGT (Hu, Tao and Chung 2013) and PDTL (Giechaskiel et al. 2015).
-#include "triangle_few.cuh"
-#include "triangle_many.cuh"
 #include "triangle_pair.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) shift_starts(u32* starts, u32 count, u32 base) {
@@ -88,11 +87,3 @@ extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* t
         for (u32 chunk = 0; chunk < chunks; chunk++) tasks[slot + chunk] = make_uint2(row, first + chunk * CHUNK);
     }
 }
-
-// Count triangles of front rows with many heads: a block of threads takes a task at a time.
-extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_many(Pair pair) { count_many_body<false>(pair); }
-extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE - 1) count_many_corners(Pair pair) { count_many_body<true>(pair); }
-
-// Count triangles of front rows with few heads: a warp takes a row at a time.
-extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_few(Pair pair) { count_few_body<false>(pair); }
-extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE - 1) count_few_corners(Pair pair) { count_few_body<true>(pair); }

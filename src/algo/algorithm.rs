@@ -68,6 +68,12 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         Vec::new()
     }
 
+    /// Returns more programs that the algorithm may launch, but seldom does. Such a program is compiled when a run needs
+    /// it.
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        Vec::new()
+    }
+
     /// Returns the number of units of a trial, for progress. `size` is the number of blocks of a graph, or the number
     /// of elements of a list.
     fn units(&self, size: u64) -> u64;

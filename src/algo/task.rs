@@ -38,6 +38,8 @@ pub trait Task: Debug + Send + Sync {
     fn refuses(&self, direction: Direction) -> Option<&'static str>;
     /// Calls [`Algorithm::programs`].
     fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource>;
+    /// Calls [`Algorithm::rare_programs`].
+    fn rare_programs(&self) -> Vec<&'static ProgramSource>;
     /// Calls [`Algorithm::units`].
     fn units(&self, size: u64) -> u64;
     /// Calls [`Algorithm::least_gpu_memory`].
@@ -123,6 +125,10 @@ impl<A: Algorithm> Task for Erased<A> {
 
     fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
         self.0.programs(ranks)
+    }
+
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        self.0.rare_programs()
     }
 
     fn units(&self, size: u64) -> u64 {

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::formats::input::memory::MemoryEdges;
 use crate::formats::{Format, TextOptions, WeightsOption};
 use crate::generate::WeightedSpec;
+use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::graph::ids::FirstId;
 use crate::list::{Generated, ListFormat, MemoryList};
@@ -90,6 +91,11 @@ impl Job {
     /// Returns true if a task reads the upper half of rows: the neighbours with larger numbers than the row's vertex.
     pub fn needs_upper(&self) -> bool {
         self.any_needs(|needs| needs.upper)
+    }
+
+    /// Returns the GPU programs that tasks seldom launch.
+    pub fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        self.tasks.iter().flat_map(|task| task.rare_programs()).collect()
     }
 
     /// Returns true if the graph stores the weights of its edges. It does if a task reads them, or if the graph is kept

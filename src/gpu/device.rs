@@ -49,6 +49,11 @@ struct OpenDevice {
 }
 
 impl Device {
+    /// Returns GPU `index` of the GPUs in `found`, or the first one, if there is such a GPU.
+    pub(super) fn choose(found: &Cuda, index: Option<u32>) -> Option<&Gpu> {
+        found.gpus.iter().find(|gpu| index.is_none_or(|index| gpu.index == index))
+    }
+
     /// Opens GPU `index` of the GPUs in `found`, or the first one. The job uses at most `limit` bytes of its memory;
     /// the default is [`default_limit`] of the free bytes.
     ///
@@ -56,8 +61,8 @@ impl Device {
     /// [`Error::Usage`] if there is no such GPU; the message says what to install or load. [`Error::GpuFull`] if the
     /// GPU has no memory for a context; [`Error::Lost`] if it does not answer.
     pub fn open(found: &Cuda, index: Option<u32>, limit: Option<u64>) -> Result<Device> {
-        let index = index.or(found.gpus.first().map(|gpu| gpu.index)).unwrap_or(0);
-        let Some(gpu) = found.gpus.iter().find(|gpu| gpu.index == index).cloned() else {
+        let Some(gpu) = Device::choose(found, index).cloned() else {
+            let index = index.unwrap_or(0);
             let missing = found.missing.iter().find(|what| !what.starts_with("NVRTC")).cloned();
             let gpus = found.gpus.len();
             let why = missing.unwrap_or_else(|| format!("GPU {index}: the driver has {gpus}, numbered from 0"));
@@ -71,7 +76,8 @@ impl Device {
             };
             return Err(Error::Usage(format!("no GPU to compute with: missing {why}")));
         };
-        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| failed(&gpu, None, "open a context", e))?;
+        let context = CudaContext::new(driver::ordinal(gpu.index));
+        let context = context.map_err(|e| failed(&gpu, None, "open a context", e))?;
         // This crate orders all work between queues by its own events. SAFETY: nothing has been allocated yet whose use
         // the context would have to track.
         unsafe { context.disable_event_tracking() };

@@ -3,8 +3,8 @@
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
-use super::driver;
 use super::source::{ProgramSource, cache};
+use super::{Gpu, driver};
 use crate::error::{Error, Result};
 use crate::store::replace::{make_folder_of, replace_volatile};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
@@ -12,7 +12,7 @@ use cudarc::driver::{CudaFunction, CudaModule, sys as driver_sys};
 use cudarc::nvrtc::{Ptx, sys};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A program of kernels that is compiled and loaded.
@@ -31,40 +31,41 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Loads the program `source` for `device`. Compiles the program unless compiled code from an earlier process can
-    /// be used.
+    /// Loads the program `source`: compiles it for `gpu`, unless compiled code from an earlier process can be used, and
+    /// then waits until the GPU is open. `device` gets the open GPU, or `None` if it does not open.
     ///
     /// # Errors
-    /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`].
-    pub fn load(device: &Device, source: &ProgramSource) -> Result<Program> {
-        let options = options(device)?;
-        let load = |image| device.context().load_module(Ptx::from_binary(image));
+    /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`], also if the GPU does not open.
+    pub fn load(gpu: &Gpu, device: &OnceLock<Option<Device>>, source: &ProgramSource) -> Result<Program> {
+        let options = options(gpu);
         let cached = cached(source, &options);
-        // A cached image may come from a newer compiler than this driver supports, because nodes of different kinds
-        // share a home directory.
-        let from_cache = cached.as_ref().and_then(|path| read_checked(path)).and_then(|image| load(image).ok());
-        let module = match from_cache {
-            Some(module) => module,
-            None => {
-                let image = compile(source, &options)?;
-                // If the image can't be cached, every process compiles for itself, which takes a second.
-                if let Some(path) = cached
-                    && let Err(e) = store(&path, &image)
-                {
-                    tracing::debug!("kernels are not cached: {e}");
-                }
-                load(image).map_err(|e| device.driver_error("load its kernels", e))?
+        let compile = || {
+            let image = compile(source, &options)?;
+            // If the image can't be cached, every process compiles for itself, which takes a second.
+            if let Some(path) = &cached
+                && let Err(e) = store(path, &image)
+            {
+                tracing::debug!("kernels are not cached: {e}");
             }
+            Ok(image)
         };
+        let found = cached.as_ref().and_then(|path| read_checked(path));
+        let (is_cached, image) = (found.is_some(), found.map_or_else(compile, Ok)?);
+        let device = device.wait().as_ref().ok_or_else(|| Error::Lost("the GPU did not open".into()))?;
+        let load = |image| device.context().load_module(Ptx::from_binary(image));
+        let module = match load(image) {
+            // A cached image may come from a newer compiler than this driver supports, because nodes of different kinds
+            // share a home directory.
+            Err(_) if is_cached => load(compile()?),
+            loaded => loaded,
+        };
+        let module = module.map_err(|e| device.driver_error("load its kernels", e))?;
         Ok(Program { device: device.clone(), module })
     }
 
-    /// Returns true if compiled code of `source` for this kind of device is cached.
-    ///
-    /// # Errors
-    /// [`Error::Lost`].
-    pub fn is_cached(device: &Device, source: &ProgramSource) -> Result<bool> {
-        Ok(cached(source, &options(device)?).is_some_and(|path| path.is_file()))
+    /// Returns true if compiled code of `source` for this kind of GPU is cached.
+    pub fn is_cached(gpu: &Gpu, source: &ProgramSource) -> bool {
+        cached(source, &options(gpu)).is_some_and(|path| path.is_file())
     }
 
     /// Returns the kernel called `name`.
@@ -115,11 +116,9 @@ impl Kernel {
     }
 }
 
-/// Returns the compiler options with which NVRTC compiles for a device.
-fn options(device: &Device) -> Result<[String; 2]> {
-    let (major, minor) =
-        device.context().compute_capability().map_err(|e| device.driver_error("report its compute capability", e))?;
-    Ok([format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()])
+/// Returns the compiler options with which NVRTC compiles for a GPU.
+fn options(gpu: &Gpu) -> [String; 2] {
+    [format!("--gpu-architecture=sm_{}", gpu.capability.replace('.', "")), "--std=c++17".into()]
 }
 
 /// Returns the path at which the compiled code of `source` is cached, if there is a cache.

@@ -6,11 +6,11 @@ use super::program::{Kernel, Program};
 use super::queue::Queue;
 use super::source::ProgramSource;
 use super::staging::{StopFlag, Uploader};
-use super::visible;
+use super::{Gpu, visible};
 use crate::error::{Error, Result};
-use crate::memory::{Budget, populate};
+use crate::memory::{Budget, Reservation, populate};
 use parking_lot::Mutex;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -30,6 +30,8 @@ pub struct Workspace {
     /// All GPU memory of this process.
     pub arena: Arena,
     programs: Vec<Loading>,
+    /// Memory for the compiler, as long as there may be programs to compile.
+    compiler: Option<Reservation>,
 }
 
 /// Order in which the processes of one machine start CUDA. [`Workspace::open`] calls the methods.
@@ -66,7 +68,8 @@ impl Workspace {
         // Populate the pages for copies while CUDA opens the GPU. An error of the GPU is reported before an error about
         // the pages.
         let mut memory = super::load().0.then(|| Uploader::memory(threads, budget));
-        let (device, started) = std::thread::scope(|scope| {
+        let opened = Arc::new(OnceLock::new());
+        let (device, ahead, started) = std::thread::scope(|scope| {
             if let Some(Ok(memory)) = &mut memory {
                 let _ = std::thread::Builder::new().name("pages".into()).spawn_scoped(scope, || populate(memory));
             }
@@ -74,36 +77,66 @@ impl Workspace {
             let started = Instant::now();
             let found = super::probe();
             turn.started();
+            // The compiler needs no open GPU, so it works while the GPU is opened, which takes some tenths of a second.
+            let gpu = Device::choose(&found, index).filter(|_| budget.limit() >= ONE_BY_ONE);
+            let ahead = gpu.map(|gpu| start(gpu, &opened, programs, false));
             let device = Device::open(&found, index, limit);
+            let _ = opened.set(device.as_ref().ok().cloned());
             turn.opened();
-            (device, started)
+            (device, ahead, started)
         });
         let device = device?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
-        let opened = started.elapsed().as_secs_f64();
-        let programs = load(&device, programs, budget)?;
+        let opening = started.elapsed().as_secs_f64();
+        let programs = ahead.unwrap_or_else(|| start(device.gpu(), &opened, programs, true))?;
         let workspace = Workspace {
             programs,
+            compiler: None,
             queue: Queue::new(&device)?,
             uploader: Uploader::new(&device, threads, memory, budget)?,
             stop_flag: StopFlag::new(&device, budget)?,
             arena: Arena::allocate(&device, LEAST_MEMORY)?,
             device,
         };
+        wait_for_compiler(&workspace.programs)?;
         let (gpu, alone) = (workspace.device.gpu().index, visible::visible_gpu().is_some());
-        tracing::debug!(gpu, alone, opened, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
+        tracing::debug!(gpu, alone, opened = opening, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
         Ok(workspace)
     }
 
-    /// Begins to load the programs in `programs` that this workspace does not have yet.
+    /// Loads the programs in `programs` that this workspace does not have yet. Waits for those that are not cached.
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`].
     pub fn load_also(&mut self, programs: &[&'static ProgramSource], budget: &Budget) -> Result<()> {
-        let is_there = |source: &&&ProgramSource| self.programs.iter().any(|loading| loading.name == source.name);
-        let missing: Vec<_> = programs.iter().filter(|source| !is_there(source)).copied().collect();
-        self.programs.extend(load(&self.device, &missing, budget)?);
+        let opened = Arc::new(OnceLock::from(Some(self.device.clone())));
+        let new = start(self.device.gpu(), &opened, &self.missing(programs), budget.limit() < ONE_BY_ONE)?;
+        wait_for_compiler(&new)?;
+        self.programs.extend(new);
         Ok(())
+    }
+
+    /// Adds `programs`, of which a job seldom launches any. Each is compiled when the job asks for one of its kernels,
+    /// unless it is cached. The budget must have room for [`compiler_memory`].
+    ///
+    /// # Errors
+    /// Errors of the compilation; [`Error::Limit`], [`Error::Lost`].
+    pub fn load_if_needed(&mut self, programs: &[&'static ProgramSource], budget: &Budget) -> Result<()> {
+        let is_cached = |source: &&ProgramSource| Program::is_cached(self.device.gpu(), source);
+        let (now, later): (Vec<_>, Vec<_>) = self.missing(programs).into_iter().partition(is_cached);
+        self.load_also(&now, budget)?;
+        if !later.is_empty() && self.compiler.is_none() {
+            self.compiler = Some(budget.reserve(COMPILER, "the compiler of kernels")?);
+        }
+        self.programs.extend(later.into_iter().map(Loading::later));
+        Ok(())
+    }
+
+    /// Returns the programs in `programs` that this workspace does not have yet.
+    fn missing(&self, programs: &[&'static ProgramSource]) -> Vec<&'static ProgramSource> {
+        let is_there =
+            |source: &&&ProgramSource| self.programs.iter().any(|loading| loading.source.name == source.name);
+        programs.iter().filter(|source| !is_there(source)).copied().collect()
     }
 
     /// Returns the kernel called `name` of the program `source`. Waits until the program is compiled.
@@ -111,63 +144,99 @@ impl Workspace {
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`] if the program has no kernel of this name.
     pub fn kernel(&self, source: &ProgramSource, name: &str) -> Result<Kernel> {
-        let program = self.programs.iter().find(|loading| loading.name == source.name);
-        program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name)
+        let program = self.programs.iter().find(|loading| loading.source.name == source.name);
+        program.ok_or_else(|| not_compiled(source.name))?.program(&self.device)?.kernel(name)
     }
 }
 
 /// Limit of host memory, in bytes, below which a job compiles its programs one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
+/// Host memory that the compiler takes for one program, in bytes: 65 MiB were measured.
+const COMPILER: u64 = 96 << 20;
+/// Limit of host memory, in bytes, from which on this memory is set aside, because it is a small part of the limit.
+const SPARES_COMPILER: u64 = 64 * COMPILER;
 
-/// Begins to load `programs`, and waits for the ones that are not cached. To compile all programs of a job, NVRTC takes
-/// up to 200 MiB of memory that is in no plan. So compilation ends before stages take memory. If the first program
-/// compiles, NVRTC is present and supports this GPU.
-fn load(device: &Device, sources: &[&'static ProgramSource], budget: &Budget) -> Result<Vec<Loading>> {
-    let mut programs = Vec::new();
-    let mut compiled = Vec::new();
-    for (n, source) in sources.iter().enumerate() {
-        let compiles = !Program::is_cached(device, source)?;
-        let program = Loading::start(device, source)?;
-        if n == 0 || compiles && budget.limit() < ONE_BY_ONE {
-            program.program()?;
-        }
-        compiled.extend(compiles.then_some(n));
-        programs.push(program);
-    }
-    compiled.iter().try_for_each(|&n| programs[n].program().map(drop))?;
-    if !compiled.is_empty() {
-        crate::memory::give_back();
-    }
-    Ok(programs)
+/// Returns the host memory, in bytes, that is set aside for compiling programs which few graphs need. If `limit` is too
+/// small for that, it is 0, and a job compiles these programs when it starts.
+pub fn compiler_memory(limit: u64) -> u64 {
+    if limit < SPARES_COMPILER { 0 } else { COMPILER }
 }
-
 fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// A program that a background thread loads, and compiles if it is not cached.
+/// Begins to load `programs` for `gpu`, which `opened` gets once it is open. If `one_by_one` is set, the GPU is open,
+/// and each program is compiled before the next.
+fn start(
+    gpu: &Gpu,
+    opened: &Arc<OnceLock<Option<Device>>>,
+    sources: &[&'static ProgramSource],
+    one_by_one: bool,
+) -> Result<Vec<Loading>> {
+    let mut programs = Vec::new();
+    for source in sources {
+        let program = Loading::start(gpu, opened, source)?;
+        if one_by_one && program.compiles {
+            program.wait()?;
+        }
+        programs.push(program);
+    }
+    Ok(programs)
+}
+
+/// Waits for the programs that are not cached. To compile all programs of a job, NVRTC takes up to 200 MiB of memory
+/// that is in no plan. So compilation ends before stages take memory.
+fn wait_for_compiler(programs: &[Loading]) -> Result<()> {
+    let mut compiled = programs.iter().filter(|program| program.compiles).peekable();
+    let compiles = compiled.peek().is_some();
+    compiled.try_for_each(|program| program.wait().map(drop))?;
+    if compiles {
+        crate::memory::give_back();
+    }
+    Ok(())
+}
+
+/// A program that a background thread loads, and compiles if it is not cached; or one that is compiled when it is asked
+/// for.
 #[derive(Debug)]
 struct Loading {
-    name: &'static str,
+    source: &'static ProgramSource,
+    /// Whether the program was not cached when its thread was started.
+    compiles: bool,
     thread: Mutex<Option<JoinHandle<Result<Program>>>>,
     loaded: OnceLock<Program>,
 }
 
 impl Loading {
-    fn start(device: &Device, source: &'static ProgramSource) -> Result<Loading> {
-        let device = device.clone();
-        let thread = std::thread::Builder::new().name(source.name.into()).spawn(move || Program::load(&device, source));
+    fn start(gpu: &Gpu, opened: &Arc<OnceLock<Option<Device>>>, source: &'static ProgramSource) -> Result<Loading> {
+        let (compiles, gpu, opened) = (!Program::is_cached(gpu, source), gpu.clone(), Arc::clone(opened));
+        let load = move || Program::load(&gpu, &opened, source);
+        let thread = std::thread::Builder::new().name(source.name.into()).spawn(load);
         let thread = thread.map_err(|e| Error::io("start a thread to compile kernels", source.name, e))?;
-        Ok(Loading { name: source.name, thread: Mutex::new(Some(thread)), loaded: OnceLock::new() })
+        Ok(Loading { source, compiles, thread: Mutex::new(Some(thread)), loaded: OnceLock::new() })
+    }
+
+    fn later(source: &'static ProgramSource) -> Loading {
+        Loading { source, compiles: false, thread: Mutex::new(None), loaded: OnceLock::new() }
     }
 
     /// Waits until the program is loaded, and returns it.
-    fn program(&self) -> Result<&Program> {
+    fn wait(&self) -> Result<&Program> {
         if let Some(thread) = self.thread.lock().take() {
             let loaded = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             self.loaded.get_or_init(|| loaded);
         }
-        self.loaded.get().ok_or_else(|| not_compiled(self.name))
+        self.loaded.get().ok_or_else(|| not_compiled(self.source.name))
+    }
+
+    /// Returns the program. Waits until it is loaded, or compiles it for `device` if nothing has begun to load it.
+    fn program(&self, device: &Device) -> Result<&Program> {
+        if self.loaded.get().is_none() && self.thread.lock().is_none() {
+            let loaded = Program::load(device.gpu(), &OnceLock::from(Some(device.clone())), self.source)?;
+            self.loaded.get_or_init(|| loaded);
+            crate::memory::give_back();
+        }
+        self.wait()
     }
 }
 

@@ -45,20 +45,25 @@ pub fn wake(job: &Job, start: bool) {
     }
 }
 
-/// Returns the GPU programs that the job's stages launch on the GPUs of `ranks` ranks, each once.
-fn programs(job: &Job, ranks: usize) -> Vec<&'static ProgramSource> {
+/// Returns the GPU programs that the job's stages launch on the GPUs of `ranks` ranks, each once, and the programs that
+/// are compiled only if a stage needs them. With a small `limit` of host memory there are none of these.
+fn programs(job: &Job, ranks: usize, limit: u64) -> [Vec<&'static ProgramSource>; 2] {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
     // A prepared graph may lack the upper half of its rows.
     let whole_rows = job.needs_upper().then_some(&prepare::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs(ranks));
     let mut all: Vec<&'static ProgramSource> = Vec::new();
-    for program in preparing.chain(whole_rows).chain(computing) {
+    let (at_start, rare) = match gpu::compiler_memory(limit) {
+        0 => (job.rare_programs(), Vec::new()),
+        _ => (Vec::new(), job.rare_programs()),
+    };
+    for program in preparing.chain(whole_rows).chain(computing).chain(at_start) {
         if all.iter().all(|other| other.name != program.name) {
             all.push(program);
         }
     }
-    all
+    [all, rare]
 }
 
 /// Makes the ranks of one machine start CUDA and open their GPUs one after another. If all started together, the driver
@@ -143,11 +148,12 @@ impl GpuSession {
         let share = gpu_share(job, comm);
         // All ranks that share a GPU must read its free memory before any of them allocates.
         comm.barrier();
-        let programs = programs(job, comm.ranks());
+        let [programs, rare] = programs(job, comm.ranks(), budget.limit());
         let (budget, turn) = (budget.clone(), GpuTurns { counters: comm.shared_counters(1), rank: comm.rank() });
         let open = move || {
             let (gpu, limit) = share?;
-            let workspace = Workspace::open(gpu, limit, threads, &programs, &budget, &turn)?;
+            let mut workspace = Workspace::open(gpu, limit, threads, &programs, &budget, &turn)?;
+            workspace.load_if_needed(&rare, &budget)?;
             // Memory that this crate has reserved from the budget meanwhile does not belong to the driver.
             let reserved = free.saturating_sub(budget.free());
             let driver = host::process_memory().saturating_sub(before).saturating_sub(reserved);
@@ -170,7 +176,10 @@ impl GpuSession {
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`].
     pub fn load_programs(&self, job: &Job, budget: &Budget) -> Result<()> {
-        self.lock().map_or(Ok(()), |mut workspace| workspace.load_also(&programs(job, self.comm.ranks()), budget))
+        let Some(mut workspace) = self.lock() else { return Ok(()) };
+        let [programs, rare] = programs(job, self.comm.ranks(), budget.limit());
+        workspace.load_also(&programs, budget)?;
+        workspace.load_if_needed(&rare, budget)
     }
 
     /// Waits until the GPU is open, if one is being opened.
@@ -343,24 +352,35 @@ mod tests {
 
     #[test]
     fn a_job_loads_only_the_kernels_of_its_stages() {
-        let names = |text: &str| {
+        let both = |text: &str, limit: u64| {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("job.toml");
             std::fs::write(&path, text).expect("written");
             let job = crate::config::load(&path, &[]).expect("a job");
-            programs(&job, 1).into_iter().map(|program| program.name).collect::<Vec<_>>()
+            programs(&job, 1, limit)
+                .map(|programs| programs.into_iter().map(|program| program.name).collect::<Vec<_>>())
         };
+        let names = |text: &str| both(text, 1 << 40)[0].clone();
         let preparing = ["scan.cu", "ingest.cu", "partition.cu", "sort.cu"];
         assert_eq!(
             names("[input]\nkronecker = { scale = 5 }\n[triangle]\n"),
-            [&preparing[..], &["triangle.cu"]].concat()
+            [&preparing[..], &["triangle.cu", "triangle_count.cu"]].concat()
         );
         assert_eq!(names("[input]\nkronecker = { scale = 5 }\n[job]\nkeep = true\n"), preparing);
-        assert_eq!(names("[input]\nprepared = \"other\"\n[triangle]\n"), ["scan.cu", "triangle.cu"]);
+        let triangles = |keys| names(&format!("[input]\nprepared = \"other\"\n[triangle]\n{keys}"));
+        assert_eq!(triangles("per_vertex = true"), ["scan.cu", "triangle.cu", "triangle_corners.cu"]);
+        assert!(triangles("per_edge = true").is_empty());
         // Searches of several GPUs, methods that are not asked for, and other types of weights take seconds to compile.
         let searches = names("[input]\nprepared = \"other\"\n[bfs]\n[sssp]\nweights = { uniform = [0.0, 1.0] }\n");
-        let several = ["bfs_peers.cu", "bfs_spread.cu", "sssp_moore.cu", "sssp_whole.cu", "sssp_coded.cu"];
+        let several =
+            ["bfs_peers.cu", "bfs_spread.cu", "bfs_packed.cu", "sssp_moore.cu", "sssp_whole.cu", "sssp_coded.cu"];
         assert!(["bfs.cu", "sssp_decimal.cu"].iter().all(|name| searches.contains(name)), "{searches:?}");
         assert!(several.iter().all(|name| !searches.contains(name)), "{searches:?}");
+        let text = "[input]\nprepared = \"other\"\n[bfs]\n[sssp]\nweights = { uniform = [1, 9] }\n";
+        let [searches, rare] = both(text, 1 << 40);
+        assert!(searches.contains(&"sssp_whole.cu") && !searches.contains(&"sssp_wide.cu"), "{searches:?}");
+        assert_eq!(rare, ["bfs_packed.cu", "sssp_wide.cu"]);
+        // A small limit has no room for the compiler later.
+        assert_eq!(both(text, 1 << 30), [[searches, rare].concat(), Vec::new()]);
     }
 }

@@ -1,13 +1,14 @@
 //! Breadth-first search on a GPU, held against a plain queue: on the stand-in for CUDA, which shuffles what a GPU leaves open.
 
 use parking_lot::Mutex;
+use std::fs;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use gpugraph::Error;
 use gpugraph::internals::algo::Lease;
-use gpugraph::internals::algo::bfs::gpu::{GpuSearch, Tuning, host_bytes, least_bytes, programs};
+use gpugraph::internals::algo::bfs::gpu::{GpuSearch, RARE_PROGRAMS, Tuning, host_bytes, least_bytes, programs};
 use gpugraph::internals::algo::bfs::search::{NONE, Search, Step, Switch};
-use gpugraph::internals::gpu::Workspace;
+use gpugraph::internals::gpu::{self, Workspace};
 use gpugraph::internals::graph::block_store::BlockStore;
 use gpugraph::internals::graph::direction::Direction;
 use gpugraph::internals::graph::ids::Vertex;
@@ -26,7 +27,7 @@ fn check_cancelled() -> Result<(), Error> {
 
 /// Runs `body` in the natural order of threads and in another.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    workspace::in_orders(name, &programs(1, true), &["0", "29"], body);
+    workspace::in_orders(name, &[programs(1, true), RARE_PROGRAMS.to_vec()].concat(), &["0", "29"], body);
 }
 
 fn tunings() -> Vec<(&'static str, Tuning)> {
@@ -324,6 +325,27 @@ fn a_search_is_stopped_between_launches_and_begun_again() {
         let found = search.search(Vertex(root), &mut parents).expect("searched");
         rows.check(root, &found, &parents, "begun again");
     });
+}
+
+#[test]
+fn a_program_that_few_graphs_need_is_compiled_when_it_is_asked_for() {
+    let name = "bfs::a_program_that_few_graphs_need_is_compiled_when_it_is_asked_for";
+    let open = || {
+        let budget = Budget::new(8 << 30, 1).expect("room");
+        let gpu = Workspace::open(None, Some(32 << 20), 3, &programs(1, false), &budget, &()).expect("a GPU");
+        (gpu, budget)
+    };
+    let Some((mut gpu, budget)) = workspace::with(name, &[], open) else { return };
+    let compiled = |program: &str| {
+        let kept = fs::read_dir(gpu::cache().expect("a folder")).expect("kernels").flatten();
+        kept.filter(|entry| entry.file_name().to_string_lossy().starts_with(program)).count()
+    };
+    let free = budget.free();
+    gpu.load_if_needed(&RARE_PROGRAMS, &budget).expect("room for the compiler");
+    assert_eq!(free - budget.free(), gpu::compiler_memory(budget.limit()));
+    assert_eq!(["bfs.cu", "bfs_packed.cu"].map(compiled), [1, 0]);
+    gpu.kernel(RARE_PROGRAMS[0], "bfs_search").expect("compiled");
+    assert_eq!(compiled("bfs_packed.cu"), 1);
 }
 
 #[test]

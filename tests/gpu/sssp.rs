@@ -4,13 +4,13 @@ use parking_lot::Mutex;
 use std::collections::BinaryHeap;
 
 use gpugraph::Error;
-use gpugraph::internals::algo::sssp::gpu::{GpuSearch, Tuning, Weights, programs};
+use gpugraph::internals::algo::sssp::gpu::{self, GpuSearch, Tuning, Weights};
 use gpugraph::internals::algo::sssp::options::Method;
 use gpugraph::internals::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspStats};
 use gpugraph::internals::algo::sssp::{Distance, Distances, WeightScale};
 use gpugraph::internals::algo::{Lease, WeightSource};
 use gpugraph::internals::formats::WeightType;
-use gpugraph::internals::gpu::Workspace;
+use gpugraph::internals::gpu::{ProgramSource, Workspace};
 use gpugraph::internals::graph::direction::{Direction, EdgeDirection};
 use gpugraph::internals::graph::ids::{RawId, Vertex};
 use gpugraph::internals::graph::weights::drawn::DrawnWeights;
@@ -19,9 +19,13 @@ use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
 use crate::workspace::{self, budget};
 
+fn programs() -> Vec<&'static ProgramSource> {
+    [gpu::programs(WeightSource::File, Method::Moore), gpu::rare_programs(WeightSource::File)].concat()
+}
+
 /// Runs `body` in an order of threads that is not the natural one.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    workspace::in_orders(name, &programs(WeightSource::File, Method::Moore), &["29"], body);
+    workspace::in_orders(name, &programs(), &["29"], body);
 }
 
 /// A graph with the weight of every edge, by the numbers of its vertices.
@@ -277,7 +281,7 @@ const DECIMAL: DrawnWeights = DrawnWeights::Decimal { least: 0.0, most: 1.0, see
 
 #[test]
 fn random_graphs() {
-    workspace::in_orders("sssp::random_graphs", &programs(WeightSource::File, Method::Moore), &["0", "3"], |gpu| {
+    workspace::in_orders("sssp::random_graphs", &programs(), &["0", "3"], |gpu| {
         for (seed, vertices, edges) in [(1, 450, 2500), (2, 120, 1500), (3, 1200, 1200), (4, 40, 30), (5, 2, 1)] {
             let edges = narrow(random_edges(vertices, edges, seed));
             for (direction, drawn) in DIRECTIONS.into_iter().flat_map(|d| [(d, WHOLE), (d, DECIMAL)]) {

@@ -33,6 +33,10 @@ impl SearchTable for Bfs {
         gpu::programs(ranks, self.options.validate)
     }
 
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        gpu::RARE_PROGRAMS.to_vec()
+    }
+
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> u64 {
         gpu::least_bytes(graph.vertices, graph.edges, graph.direction)
     }

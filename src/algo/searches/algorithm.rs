@@ -43,6 +43,10 @@ impl<T: SearchTask> Algorithm for T {
         SearchTable::programs(self, ranks)
     }
 
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        SearchTable::rare_programs(self)
+    }
+
     fn units(&self, _: u64) -> u64 {
         self.options().origins.count()
     }

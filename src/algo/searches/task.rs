@@ -98,6 +98,11 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
     /// Returns the CUDA programs that the engine may launch on the GPUs of `ranks` ranks.
     fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource>;
 
+    /// Returns more programs, as [`Algorithm::rare_programs`](crate::algo::algorithm::Algorithm::rare_programs) does.
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        Vec::new()
+    }
+
     /// Returns the minimum GPU memory, in bytes, with which one of `ranks` ranks can search.
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> u64;
 

@@ -41,6 +41,10 @@ impl SearchTable for Sssp {
         gpu::programs(self.weights, self.method)
     }
 
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        gpu::rare_programs(self.weights)
+    }
+
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> u64 {
         gpu::least_bytes(graph.vertices, graph.direction)
     }

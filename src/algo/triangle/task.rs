@@ -1,6 +1,6 @@
 //! Implements the algorithm of the table `[triangle]`.
 
-use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
+use crate::algo::triangle::gpu::{self, Gpu};
 use crate::algo::triangle::output::{Comparisons, EdgeSupport, TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::SavedCounts;
 use crate::algo::triangle::{
@@ -49,7 +49,8 @@ impl Algorithm for Triangle {
     }
 
     fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        PROGRAMS.to_vec()
+        // No GPU counts per edge.
+        if self.per_edge { Vec::new() } else { gpu::programs(self.has_columns()) }
     }
 
     fn units(&self, blocks: u64) -> u64 {

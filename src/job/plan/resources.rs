@@ -38,7 +38,8 @@ pub struct GpuResources {
     pub name: String,
     /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown if the GPU is not available here.
     pub memory: Option<u64>,
-    /// Host memory that the GPU's driver takes, in bytes, in addition to buffers pinned for copies.
+    /// Host memory that the GPU's driver takes and that is set aside for the compiler of kernels, in bytes, in addition
+    /// to buffers pinned for copies.
     pub driver: u64,
 }
 
@@ -77,7 +78,8 @@ impl Resources {
         let found = gpu::probe();
         match Device::open(&found, job.run.gpu, job.limits.gpu_memory) {
             Ok(device) => {
-                let driver = host::process_memory().saturating_sub(before);
+                let compiler = if job.rare_programs().is_empty() { 0 } else { gpu::compiler_memory(self.host_memory) };
+                let driver = host::process_memory().saturating_sub(before) + compiler;
                 let gpus = if job.run.gpu.is_some() { 1 } else { found.gpus.len().max(1) };
                 // Other nodes may have more GPUs.
                 let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };

@@ -23,7 +23,7 @@ mod spread;
 
 pub use buffer_sizes::{host_bytes, least_bytes};
 pub use peers::{PeerAccess, peer_access};
-pub use programs::programs;
+pub use programs::{RARE_PROGRAMS, programs};
 
 use super::search::{BfsLevel, BfsStats, Search, Step, Switch};
 use crate::algo::Lease;

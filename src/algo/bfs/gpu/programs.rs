@@ -1,7 +1,7 @@
 //! The GPU programs that a search launches.
 
 use crate::algo::searches;
-use crate::algo::searches::gpu::{GRID_BARRIER, ROWS};
+use crate::algo::searches::gpu::{BLOCK_SCAN, GRID_BARRIER, ROWS};
 use crate::gpu::{COMMON, ProgramSource};
 
 pub(super) const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
@@ -17,7 +17,7 @@ const TOGETHER: (&str, &str) = ("bfs_peers.cu", include_str!("../../../../kernel
 pub(super) static PROGRAM: ProgramSource = ProgramSource {
     name: "bfs.cu",
     text: include_str!("../../../../kernels/bfs.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
+    headers: &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
 };
 
 /// GPU program for a search by several GPUs, each of which has all rows.
@@ -27,7 +27,20 @@ pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text:
 pub(super) static SPREAD: ProgramSource = ProgramSource {
     name: "bfs_spread.cu",
     text: include_str!("../../../../kernels/bfs_spread.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS, TOGETHER],
+    headers: &[
+        COMMON,
+        BLOCK_SCAN,
+        GRID_BARRIER,
+        ROWS,
+        BFS,
+        OF_PEERS,
+        BOTTOM_UP,
+        NARROW,
+        TOP_DOWN,
+        SEARCH,
+        HEADS,
+        TOGETHER,
+    ],
 };
 
 /// GPU program that prepares a graph before any search.
@@ -41,7 +54,7 @@ pub(super) static PREPARE: ProgramSource = ProgramSource {
 pub(super) static PACKED: ProgramSource = ProgramSource {
     name: "bfs_packed.cu",
     text: include_str!("../../../../kernels/bfs_packed.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
+    headers: &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
 };
 
 /// GPU program that checks trees.
@@ -54,10 +67,13 @@ pub(super) static CHECK: ProgramSource = ProgramSource {
 /// Returns the GPU programs that a search on the GPUs of `ranks` ranks may launch, in the order of their use. `checks`
 /// says whether trees are checked.
 pub fn programs(ranks: usize, checks: bool) -> Vec<&'static ProgramSource> {
-    let mut programs = vec![&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED];
+    let mut programs = vec![&searches::gpu::PROGRAM, &PREPARE, &PROGRAM];
     match ranks {
         1 => programs.extend(checks.then_some(&CHECK)),
         _ => programs.extend([&PEERS, &SPREAD]),
     }
     programs
 }
+
+/// GPU programs for graphs that fit neither the GPU nor the host unless they are packed.
+pub static RARE_PROGRAMS: [&ProgramSource; 1] = [&PACKED];

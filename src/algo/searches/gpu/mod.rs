@@ -17,6 +17,8 @@ pub type CancelCheck<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);
 pub const ROWS: (&str, &str) = ("rows.cuh", include_str!("../../../../kernels/rows.cuh"));
 /// CUDA header (name and text) with barriers of all thread blocks of a grid.
 pub const GRID_BARRIER: (&str, &str) = ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh"));
+/// Header with prefix sums over the threads of a block.
+pub const BLOCK_SCAN: (&str, &str) = ("block_scan.cuh", include_str!("../../../../kernels/block_scan.cuh"));
 /// Bytes of a barrier of all thread blocks. The barrier is at the beginning of a kernel's state, and must be zero at
 /// each launch.
 pub const BARRIER_BYTES: u64 = 16;

@@ -24,7 +24,7 @@ mod tuning;
 mod widths;
 
 pub use buffer_sizes::{host_bytes, least_bytes};
-pub use programs::programs;
+pub use programs::{programs, rare_programs};
 pub use tuning::Tuning;
 
 use super::distances::Distances;
@@ -202,6 +202,8 @@ impl<'a> GpuSearch<'a> {
             return Ok(state);
         }
         self.sums = self.sums.wider();
+        // It may have to be compiled, which is not to be timed as part of the search.
+        search_kernel(&self.gpu.workspace, self.sums)?;
         // The search that failed may have left bits of waiting vertices set.
         self.gpu.workspace.queue.fill(self.memory.pending, 0)?;
         self.search_once(root)

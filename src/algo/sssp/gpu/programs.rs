@@ -2,7 +2,7 @@
 
 use super::sums::SumKind;
 use crate::algo::WeightSource;
-use crate::algo::searches::gpu::{self as shared, GRID_BARRIER, ROWS};
+use crate::algo::searches::gpu::{self as shared, BLOCK_SCAN, GRID_BARRIER, ROWS};
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 use crate::gpu::{COMMON, ProgramSource, SCAN, SPLITMIX};
@@ -11,6 +11,7 @@ pub(super) const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../ker
 
 const SEARCH_HEADERS: &[(&str, &str)] = &[
     COMMON,
+    BLOCK_SCAN,
     GRID_BARRIER,
     ROWS,
     SSSP,
@@ -73,14 +74,13 @@ pub(super) static MOORE_CODED: ProgramSource = ProgramSource {
     headers: MOORE_HEADERS,
 };
 
-/// Returns the CUDA programs that shortest paths along weights of `source` by `method` may launch.
+/// Returns the CUDA programs that shortest paths along weights of `source` by `method` launch.
 pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSource> {
-    use SumKind::{Coded, Decimal, Double, Whole, Wide};
     let (sums, is_wide): (&[SumKind], bool) = match source {
-        WeightSource::File => (&[Whole, Wide, Decimal, Coded, Double], true),
+        WeightSource::File => (&[SumKind::Whole, SumKind::Decimal], true),
         WeightSource::Drawn(drawn) => match drawn.kind() {
-            WeightType::F32 => (&[Decimal], false),
-            _ => (&[Whole, Wide], false),
+            WeightType::F32 => (&[SumKind::Decimal], false),
+            _ => (&[SumKind::Whole], false),
         },
     };
     let rounds = matches!(method, Method::Moore | Method::BellmanFord);
@@ -91,4 +91,15 @@ pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSou
         .chain(sums.iter().map(|&sums| search(sums)))
         .chain(of_rounds)
         .collect()
+}
+
+/// Returns the CUDA programs that few graphs with weights of `source` need: for sums that do not fit 32 bits, and for
+/// weights of 64 bits.
+pub fn rare_programs(source: WeightSource) -> Vec<&'static ProgramSource> {
+    let sums: &[SumKind] = match source {
+        WeightSource::File => &[SumKind::Wide, SumKind::Coded, SumKind::Double],
+        WeightSource::Drawn(drawn) if drawn.kind() == WeightType::F32 => &[],
+        WeightSource::Drawn(_) => &[SumKind::Wide],
+    };
+    sums.iter().map(|&sums| search(sums)).collect()
 }

@@ -33,23 +33,35 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use vertex_counts::VertexCounts;
 
-/// The GPU program of triangle counting.
-static PROGRAM: ProgramSource = ProgramSource {
-    name: "triangle.cu",
-    text: TEXT,
-    headers: &[
-        COMMON,
-        ("triangle_few.cuh", include_str!("../../../../kernels/triangle_few.cuh")),
-        ("triangle_many.cuh", MANY),
-        ("triangle_pair.cuh", PAIR),
-    ],
-};
+/// The GPU program that groups heads.
+static PROGRAM: ProgramSource = ProgramSource { name: "triangle.cu", text: TEXT, headers: &[COMMON, COUNT_HEADERS[1]] };
+const COUNT_HEADERS: &[(&str, &str)] = &[
+    COMMON,
+    ("triangle_pair.cuh", PAIR),
+    ("triangle_few.cuh", include_str!("../../../../kernels/triangle_few.cuh")),
+    ("triangle_many.cuh", MANY),
+];
+/// The GPU programs that count triangles: without counts per vertex, and with these.
+static COUNT: [ProgramSource; 2] = [
+    ProgramSource {
+        name: "triangle_count.cu",
+        text: include_str!("../../../../kernels/triangle_count.cu"),
+        headers: COUNT_HEADERS,
+    },
+    ProgramSource {
+        name: "triangle_corners.cu",
+        text: include_str!("../../../../kernels/triangle_corners.cu"),
+        headers: COUNT_HEADERS,
+    },
+];
 const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
 const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
 const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
 
-/// All GPU programs that triangle counting launches.
-pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
+/// Returns the GPU programs that triangle counting launches, with counts per vertex or without.
+pub fn programs(per_vertex: bool) -> Vec<&'static ProgramSource> {
+    vec![&SCAN, &PROGRAM, &COUNT[usize::from(per_vertex)]]
+}
 
 /// Number of partner batches in GPU memory at a time: one is counted while the next is copied.
 const SLOTS: usize = 2;

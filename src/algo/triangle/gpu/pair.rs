@@ -34,19 +34,18 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Loads the kernels. With `corners`, they also count per vertex.
-    pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
+    /// Loads the kernels. With `per_vertex`, they also count per vertex.
+    pub fn load(gpu: &Workspace, per_vertex: bool) -> Result<Kernels> {
         let kernel = |name| gpu.kernel(&super::PROGRAM, name);
-        let (many, few) =
-            if corners { ("count_many_corners", "count_few_corners") } else { ("count_many", "count_few") };
+        let count = |name| gpu.kernel(&super::COUNT[usize::from(per_vertex)], name);
         Ok(Kernels {
             shift_starts: kernel("shift_starts")?,
             count_heads: kernel("count_heads")?,
             scan: Scan::load(gpu)?,
             scatter_heads: kernel("scatter_heads")?,
             list_tasks: kernel("list_tasks")?,
-            count_many: kernel(many)?,
-            count_few: kernel(few)?,
+            count_many: count("count_many")?,
+            count_few: count("count_few")?,
         })
     }
 }

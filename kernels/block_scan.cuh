@@ -1,0 +1,30 @@
+// Prefix sums of 64 bits over the threads of a block of 1024 threads.
+#pragma once
+#include "common.cuh"
+
+struct BlockScan {
+    // The sum over the threads before this one, and the sum over all threads of the block.
+    u64 before, total;
+};
+
+// Returns the sum over the lanes up to and including this one.
+__device__ inline u64 warp_scan(u64 x) {
+    for (u32 step = 1; step < 32; step *= 2) {
+        u64 below = __shfl_up_sync(ALL_LANES, x, step);
+        if (lane_id() >= step) x += below;
+    }
+    return x;
+}
+
+// Adds up one number of each thread. It is not inlined, because each copy takes as long to compile as a short kernel.
+__device__ __noinline__ BlockScan block_scan(u64 x) {
+    __shared__ u64 sums[32];
+    u64 upto = warp_scan(x);
+    if (lane_id() == 31) sums[warp_id()] = upto;
+    __syncthreads();
+    if (warp_id() == 0) sums[lane_id()] = warp_scan(sums[lane_id()]);
+    __syncthreads();
+    BlockScan scan = {upto - x + (warp_id() > 0 ? sums[warp_id() - 1] : 0), sums[31]};
+    __syncthreads();
+    return scan;
+}

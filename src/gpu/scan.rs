@@ -31,8 +31,8 @@ impl Scan {
     /// # Errors
     /// Errors of [`Workspace::kernel`].
     pub fn load(workspace: &Workspace) -> Result<Scan> {
-        let kernel = |name| workspace.kernel(&PROGRAM, name);
-        Ok(Scan { sums: kernel("scan_sums")?, tiles: kernel("scan_tiles")?, values: kernel("scan_values")? })
+        let [sums, tiles, values] = workspace.kernels(&PROGRAM, ["scan_sums", "scan_tiles", "scan_values"])?;
+        Ok(Scan { sums, tiles, values })
     }
 
     /// Returns the number of scratch elements that prefix sums of `len` values need: one for each tile of values.

@@ -147,6 +147,15 @@ impl Workspace {
         let program = self.programs.iter().find(|loading| loading.source.name == source.name);
         program.ok_or_else(|| not_compiled(source.name))?.program(&self.device)?.kernel(name)
     }
+
+    /// Returns several kernels of a program of this workspace.
+    ///
+    /// # Errors
+    /// Errors of [`Self::kernel`].
+    pub fn kernels<const N: usize>(&self, source: &ProgramSource, names: [&str; N]) -> Result<[Kernel; N]> {
+        let kernels: Vec<Kernel> = names.into_iter().map(|name| self.kernel(source, name)).collect::<Result<_>>()?;
+        kernels.try_into().map_err(|_| Error::internal("load kernels", source.name))
+    }
 }
 
 /// Limit of host memory, in bytes, below which a job compiles its programs one after another.

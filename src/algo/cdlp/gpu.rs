@@ -90,13 +90,9 @@ impl<'a> GpuLabels<'a> {
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
     pub(super) fn new(labels: &Labels<'a>, mut gpu: Lease<'a>) -> Result<GpuLabels<'a>> {
         let workspace = &mut *gpu.workspace;
-        let kernel = |name| workspace.kernel(&PROGRAM, name);
-        let kernels = Kernels {
-            few: kernel("cdlp_few")?,
-            long: [kernel("cdlp_many")?, kernel("cdlp_hubs")?],
-            mark_few: kernel("cdlp_mark_few")?,
-            mark_many: kernel("cdlp_mark_many")?,
-        };
+        let names = ["cdlp_few", "cdlp_many", "cdlp_hubs", "cdlp_mark_few", "cdlp_mark_many"];
+        let [few, many, hubs, mark_few, mark_many] = workspace.kernels(&PROGRAM, names)?;
+        let kernels = Kernels { few, long: [many, hubs], mark_few, mark_many };
         let vertices = labels.of.len() as u64;
         let (halves, longest) = (labels.rows.halves, labels.rows.longest);
         let (blocks, entries) = (halves.iter().map(|half| half.len() as u64).max(), labels.rows.all_entries());

@@ -57,13 +57,6 @@ pub(super) struct GpuForest<'a> {
     shares: bool,
 }
 
-struct Kernels {
-    first: Kernel,
-    flatten: Kernel,
-    join: Kernel,
-    merge: Kernel,
-}
-
 impl<'a> GpuForest<'a> {
     /// Copies `forest` to the GPU, unless `is_new` says that every tree has only one vertex. Also copies the rows of
     /// `blocks`, which are all blocks that this rank will join, if all of them fit.
@@ -77,14 +70,9 @@ impl<'a> GpuForest<'a> {
         mut gpu: Lease<'a>,
     ) -> Result<GpuForest<'a>> {
         let workspace = &mut *gpu.workspace;
-        let kernel = |name| workspace.kernel(&PROGRAM, name);
-        let begin = kernel("components_begin")?;
-        let kernels = Kernels {
-            first: kernel("components_first")?,
-            flatten: kernel("components_flatten")?,
-            join: kernel("components_join")?,
-            merge: kernel("components_merge")?,
-        };
+        let begin = workspace.kernel(&PROGRAM, "components_begin")?;
+        let names = ["components_first", "components_flatten", "components_join", "components_merge"];
+        let [first, flatten, join, merge] = workspace.kernels(&PROGRAM, names)?;
         let vertices = forest.parents().len() as u64;
         workspace.arena.reset(0);
         workspace.arena.check_size(least_bytes(vertices), PURPOSE)?;
@@ -101,7 +89,8 @@ impl<'a> GpuForest<'a> {
         let placed = passes::place(workspace, graph, blocks)?;
         let resident = placed.map(|parts| blocks.iter().copied().zip(parts).collect());
         workspace.queue.finish()?;
-        let trees = Trees { kernels, parents, known: [known, next], shift: graph.layout.direction().shift() };
+        let shift = graph.layout.direction().shift();
+        let trees = Trees { first, flatten, join, merge, parents, known: [known, next], shift };
         Ok(GpuForest { gpu, trees, resident, peers: None, shares: false })
     }
 
@@ -215,7 +204,10 @@ pub(super) fn vertices_of(graph: &BlockStore, b: usize) -> Range<u32> {
 
 /// The trees of the forest, and the kernels that join them.
 struct Trees {
-    kernels: Kernels,
+    first: Kernel,
+    flatten: Kernel,
+    join: Kernel,
+    merge: Kernel,
     parents: DeviceSlice<u32>,
     /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. The second element
     /// is where [`Self::flatten`] writes the next value.
@@ -230,7 +222,7 @@ impl Trees {
         for &part in parts {
             let arguments = (part, self.shift, self.parents.address());
             // SAFETY: the arguments match the kernel's; the rows are in place.
-            unsafe { queue.launch(&self.kernels.first, queue.grid(part.rows.into()), arguments)? };
+            unsafe { queue.launch(&self.first, queue.grid(part.rows.into()), arguments)? };
         }
         Ok(())
     }
@@ -240,7 +232,7 @@ impl Trees {
         for &part in parts {
             let arguments = (part, self.shift, self.parents.address(), self.known[0].address());
             // SAFETY: the arguments match the kernel's; the rows are in place.
-            unsafe { queue.launch(&self.kernels.join, queue.grid(part.rows.into()), arguments)? };
+            unsafe { queue.launch(&self.join, queue.grid(part.rows.into()), arguments)? };
         }
         Ok(())
     }
@@ -252,7 +244,7 @@ impl Trees {
         let (parents, known) = (self.parents.address(), self.known[0].address());
         let arguments = (parents, others, vertices.start, vertices.end, known, others_known.unwrap_or(0));
         // SAFETY: the arguments match the kernel's. The other GPU may join trees meanwhile: a parent stays an ancestor.
-        unsafe { queue.launch(&self.kernels.merge, queue.grid(vertices.len() as u64), arguments) }
+        unsafe { queue.launch(&self.merge, queue.grid(vertices.len() as u64), arguments) }
     }
 
     /// Makes the root of each vertex its parent. If `skips_known`, skips the vertices that are known to be in the tree
@@ -266,7 +258,7 @@ impl Trees {
         let vertices = self.parents.len();
         let arguments = (self.parents.address(), vertices as u32, known.address(), next.address());
         // SAFETY: the arguments match the kernel's.
-        unsafe { queue.launch(&self.kernels.flatten, queue.grid(vertices), arguments)? };
+        unsafe { queue.launch(&self.flatten, queue.grid(vertices), arguments)? };
         self.known = [next, known];
         Ok(())
     }

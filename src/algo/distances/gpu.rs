@@ -122,15 +122,11 @@ impl<'g> GpuSearch<'g> {
         mut gpu: Lease<'g>,
     ) -> Result<GpuSearch<'g>> {
         let workspace = &mut *gpu.workspace;
-        let kernel = |name| workspace.kernel(&PROGRAM, name);
-        let kernels = Kernels {
-            begin: kernel("distances_begin")?,
-            pull_long: kernel("distances_pull_long")?,
-            pull_short: kernel("distances_pull_short")?,
-            push: kernel("distances_push")?,
-            add: kernel("distances_add")?,
-            reaching: kernel("distances_reaching")?,
-        };
+        let [begin, add, reaching] =
+            workspace.kernels(&PROGRAM, ["distances_begin", "distances_add", "distances_reaching"])?;
+        let [pull_long, pull_short, push] =
+            workspace.kernels(&PROGRAM, ["distances_pull_long", "distances_pull_short", "distances_push"])?;
+        let kernels = Kernels { begin, pull_long, pull_short, push, add, reaching };
         let vertices = sums.len() as u64 / 2;
         let long = degrees.iter().rposition(|&degree| degree >= LONG);
         let long_end = long.map_or(0, |row| (row >> direction.shift()) + 1);

@@ -161,13 +161,9 @@ impl Algorithm for Distances {
     fn figures(output: &DistancesOutput, (): &()) -> Vec<Figure> {
         let closeness = output.sources.iter().map(|of| of.closeness).collect();
         let closeness = Spread::of("sources", closeness).filter(|_| output.sources.len() > 1);
-        let figure = |spread| Figure {
-            title: "Closeness of the sources".into(),
-            caption: "Closeness: smallest, quartiles, median and largest.".into(),
-            x: Axis::linear("closeness", Unit::Number),
-            y: Axis::linear("sources", Unit::Text),
-            marks: Marks::Boxes(vec![spread]),
-        };
+        let caption = "Closeness: smallest, quartiles, median and largest.";
+        let axes = [Axis::linear("closeness", Unit::Number), Axis::linear("sources", Unit::Text)];
+        let figure = |spread| Figure::new("Closeness of the sources", caption, axes, Marks::Boxes(vec![spread]));
         closeness.map(figure).into_iter().collect()
     }
 }

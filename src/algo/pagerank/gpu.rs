@@ -78,9 +78,8 @@ impl<'a> GpuRanks<'a> {
         mut gpu: Lease<'a>,
     ) -> Result<(GpuRanks<'a>, u64)> {
         let workspace = &mut *gpu.workspace;
-        let kernel = |name| workspace.kernel(&PROGRAM, name);
-        let (contribute, pull, update) =
-            (kernel("pagerank_contribute")?, kernel("pagerank_pull")?, kernel("pagerank_update")?);
+        let names = ["pagerank_contribute", "pagerank_pull", "pagerank_update"];
+        let [contribute, pull, update] = workspace.kernels(&PROGRAM, names)?;
         let (vertices, named) = (state.ranks.len() as u64, teleport.personalised.len() as u64);
         let arena = &mut workspace.arena;
         arena.reset(0);

@@ -27,13 +27,9 @@ pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     let teps: Vec<f64> = details.sources.iter().map(|source| source.speed().teps).collect();
     let several = teps.len() > 1;
     let spread = Spread::of("searches", teps).filter(|_| several)?;
-    Some(Figure {
-        title: "Speed over all sources".into(),
-        caption: "Traversed edges a second: smallest, quartiles, median and largest.".into(),
-        x: Axis::linear("traversed edges a second", Unit::Teps),
-        y: Axis::linear("searches", Unit::Text),
-        marks: Marks::Boxes(vec![spread]),
-    })
+    let caption = "Traversed edges a second: smallest, quartiles, median and largest.";
+    let axes = [Axis::linear("traversed edges a second", Unit::Teps), Axis::linear("searches", Unit::Text)];
+    Some(Figure::new("Speed over all sources", caption, axes, Marks::Boxes(vec![spread])))
 }
 
 /// Returns a bar chart of seconds, with one bar for each of `names`. Each bar is divided into `parts`. `of` is the
@@ -45,13 +41,8 @@ pub fn seconds_by_name(
     names: Vec<String>,
     parts: Vec<(String, Vec<f64>)>,
 ) -> Figure {
-    Figure {
-        title: title.into(),
-        caption: caption.into(),
-        x: Axis::linear("time", Unit::Seconds),
-        y: Axis::linear(of, Unit::Text),
-        marks: Marks::Bars(Bars { names, parts }),
-    }
+    let axes = [Axis::linear("time", Unit::Seconds), Axis::linear(of, Unit::Text)];
+    Figure::new(title, caption, axes, Marks::Bars(Bars { names, parts }))
 }
 
 /// Returns two charts of the levels of one search: counts (frontier, edges checked, ...) by level, and seconds by
@@ -88,18 +79,12 @@ fn levels(name: &str, levels: &[LevelFigures], sources: usize) -> Vec<Figure> {
     };
     let names = (0..levels.len().min(BARS)).map(|at| format!("level {at}")).collect();
     let first = if levels.len() > BARS { format!(" The first {BARS} of {}.", levels.len()) } else { String::new() };
-    let caption = format!("Seconds of each level.{first}{which}");
-    let parts = directions.iter().map(part).collect();
-    vec![
-        Figure {
-            title: format!("Levels of source {name}"),
-            caption: format!("What each level had, by logarithm.{which}"),
-            x: Axis::linear("level", Unit::Count),
-            y: Axis::log("number", Unit::Count),
-            marks: Marks::Lines(lines),
-        },
-        seconds_by_name(&format!("Time of levels of source {name}"), &caption, "level", names, parts),
-    ]
+    let (title, caption) = (format!("Levels of source {name}"), format!("What each level had, by logarithm.{which}"));
+    let axes = [Axis::linear("level", Unit::Count), Axis::log("number", Unit::Count)];
+    let counts = Figure::new(title, caption, axes, Marks::Lines(lines));
+    let (title, caption) =
+        (format!("Time of levels of source {name}"), format!("Seconds of each level.{first}{which}"));
+    vec![counts, seconds_by_name(&title, &caption, "level", names, directions.iter().map(part).collect())]
 }
 
 #[cfg(test)]

@@ -37,13 +37,10 @@ fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
         return None;
     }
     let points = details.distances.iter().map(|bin| (bin.to, bin.vertices as f64)).collect();
-    Some(Figure {
-        title: format!("Distances from source {source}"),
-        caption: "Vertices by distance. Each step begins where the previous one ends.".into(),
-        x: Axis::linear("distance", Unit::Number),
-        y: Axis::linear("vertices", Unit::Count),
-        marks: Marks::Lines(vec![Line::new("vertices", Style::Area, points)]),
-    })
+    let caption = "Vertices by distance. Each step begins where the previous one ends.";
+    let axes = [Axis::linear("distance", Unit::Number), Axis::linear("vertices", Unit::Count)];
+    let marks = Marks::Lines(vec![Line::new("vertices", Style::Area, points)]);
+    Some(Figure::new(format!("Distances from source {source}"), caption, axes, marks))
 }
 
 /// Returns charts of the seconds and rounds of each kind of phase (push, pull, ...), summed over all sources.

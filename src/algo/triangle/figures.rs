@@ -50,20 +50,13 @@ fn heat(pairs: &PairTimes) -> Option<Figure> {
     let is_whole = pairs.seconds.iter().flatten().all(|&cell| cell > 0.0);
     let left = if is_whole { "" } else { " Pairs without a colour are not counted yet." };
     let groups = if blocks > side { format!(" {blocks} blocks are shown in {side} groups.") } else { String::new() };
-    Some(Figure {
-        title: "Time of pairs of blocks".into(),
-        caption: format!(
-            "Seconds of counting, by the block that waits and the one that passes it; block 0 has the vertices of largest degree.{groups}{left}"
-        ),
-        x: Axis::linear("partner", Unit::Count),
-        y: Axis::linear("time", Unit::Seconds),
-        marks: Marks::Heat(Heat {
-            row: "front".into(),
-            column: "partner".into(),
-            names: (0..side).map(name).collect(),
-            cells: cells.collect(),
-        }),
-    })
+    let caption = format!(
+        "Seconds of counting, by the block that waits and the one that passes it; block 0 has the vertices of largest degree.{groups}{left}"
+    );
+    let axes = [Axis::linear("partner", Unit::Count), Axis::linear("time", Unit::Seconds)];
+    let (names, cells) = ((0..side).map(name).collect(), cells.collect());
+    let heat = Heat { row: "front".into(), column: "partner".into(), names, cells };
+    Some(Figure::new("Time of pairs of blocks", caption, axes, Marks::Heat(heat)))
 }
 
 /// Returns the chart of edges by their number of triangles.

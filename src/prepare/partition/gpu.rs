@@ -103,9 +103,8 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         (map, device_map): (&[u32], Option<DeviceSlice<u32>>),
         (source, maker): (&'w str, Option<EdgeMaker>),
     ) -> Result<Self> {
-        let kernel = |name| workspace.kernel(partition_program(plan.weighted), name);
-        let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
-        let (fill_lines, keep_rest) = (kernel("fill_lines")?, kernel("keep_rest")?);
+        let names = ["gather_edges", "plan_lines", "fill_lines", "keep_rest"];
+        let [gather, plan_lines, fill_lines, keep_rest] = workspace.kernels(partition_program(plan.weighted), names)?;
         let Workspace { queue, uploader, arena, .. } = workspace;
         let (mantissa, of_granule) = route.bins().table();
         let wanted = |&bin: &u32| if route.wants(bin as usize) { bin } else { NO_BIN };

@@ -27,17 +27,10 @@ pub(super) struct PairSorter {
 impl PairSorter {
     /// Loads the kernels of `workspace`. All keys are below `keys`.
     pub fn load(workspace: &Workspace, memory: TraverseMemory, keys: u64) -> Result<PairSorter> {
-        let kernel = |name| workspace.kernel(&PROGRAM, name);
+        let names = ["traverse_count", "traverse_scatter", "traverse_firsts", "traverse_unique", "traverse_ends"];
+        let [count, scatter, firsts, unique, ends] = workspace.kernels(&PROGRAM, names)?;
         let bits = 64 - keys.saturating_sub(1).leading_zeros();
-        Ok(PairSorter {
-            count: kernel("traverse_count")?,
-            scatter: kernel("traverse_scatter")?,
-            firsts: kernel("traverse_firsts")?,
-            unique: kernel("traverse_unique")?,
-            ends: kernel("traverse_ends")?,
-            memory,
-            passes: bits.div_ceil(DIGIT),
-        })
+        Ok(PairSorter { count, scatter, firsts, unique, ends, memory, passes: bits.div_ceil(DIGIT) })
     }
 
     /// Returns the array for pairs before sorting.

@@ -36,17 +36,12 @@ pub struct Kernels {
 impl Kernels {
     /// Loads the kernels. With `per_vertex`, they also count per vertex.
     pub fn load(gpu: &Workspace, per_vertex: bool) -> Result<Kernels> {
-        let kernel = |name| gpu.kernel(&super::PROGRAM, name);
-        let count = |name| gpu.kernel(&super::COUNT[usize::from(per_vertex)], name);
-        Ok(Kernels {
-            shift_starts: kernel("shift_starts")?,
-            count_heads: kernel("count_heads")?,
-            scan: Scan::load(gpu)?,
-            scatter_heads: kernel("scatter_heads")?,
-            list_tasks: kernel("list_tasks")?,
-            count_many: count("count_many")?,
-            count_few: count("count_few")?,
-        })
+        let [shift_starts, count_heads, scatter_heads, list_tasks] =
+            gpu.kernels(&super::PROGRAM, ["shift_starts", "count_heads", "scatter_heads", "list_tasks"])?;
+        let count = &super::COUNT[usize::from(per_vertex)];
+        let [count_many, count_few] = gpu.kernels(count, ["count_many", "count_few"])?;
+        let scan = Scan::load(gpu)?;
+        Ok(Kernels { shift_starts, count_heads, scan, scatter_heads, list_tasks, count_many, count_few })
     }
 }
 

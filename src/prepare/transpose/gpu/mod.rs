@@ -128,13 +128,9 @@ impl<'w> Transposer<'w> {
     /// Divides the GPU's memory among the lanes (GPU queues of threads) and the rows of a window. Returns `None` if the
     /// memory is too small for a single lane.
     fn new(workspace: &'w mut Workspace) -> Result<Option<Self>> {
-        let kernel = |name| workspace.kernel(&TRANSPOSE, name);
-        let kernels = TransposeKernels {
-            append_entries: kernel("append_entries")?,
-            place_weights: kernel("place_weights")?,
-            check_ends: kernel("check_ends")?,
-            sort_rows: kernel("sort_rows")?,
-        };
+        let names = ["append_entries", "place_weights", "check_ends", "sort_rows"];
+        let [append_entries, place_weights, check_ends, sort_rows] = workspace.kernels(&TRANSPOSE, names)?;
+        let kernels = TransposeKernels { append_entries, place_weights, check_ends, sort_rows };
         let Workspace { uploader, arena, .. } = workspace;
         let mut lanes = uploader.lanes()?;
         let room = arena.free() / PART;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::part::{self, failed};
 use crate::error::Result;
 use crate::formats::Packing;
-use crate::store::durable::sync_folder;
+use crate::store::durable::{sync_file, sync_folder};
 use crate::store::replace::{TemporaryFile, target};
 
 /// Compression level of gzip at which packing is about as fast as reading and encoding.
@@ -126,12 +126,8 @@ impl OutputFile {
         if self.packing != Packing::Plain && self.appended.lock().end == 0 {
             self.push(b"")?; // a packed file has at least one member
         }
-        let at = |doing| move |e| (doing, e);
-        self.file
-            .sync_data()
-            .map_err(at("sync the file"))
-            .and_then(|()| self.temporary.rename(&self.path).map_err(at("rename the file")))
-            .map_err(|(doing, e)| failed(doing, &self.path, e))?;
+        sync_file(&self.file, &self.path).map_err(|e| failed("sync the file", &self.path, e))?;
+        self.temporary.rename(&self.path).map_err(|e| failed("rename the file", &self.path, e))?;
         sync_folder(&self.path)?;
         Ok(self.appended.lock().end)
     }

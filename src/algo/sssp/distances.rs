@@ -1,5 +1,6 @@
 //! Distances of vertices from a source: sums of weights, as whole numbers or as decimals.
 
+use super::validate::TreeSum;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::memory::{Budget, Buffer, populate};
@@ -31,6 +32,18 @@ pub enum Distances {
     Double(Buffer<f64>),
 }
 
+/// Evaluates an expression with the buffer of distances, whatever their type.
+macro_rules! of_any_type {
+    ($distances:expr, $of:ident => $value:expr) => {
+        match $distances {
+            Distances::Whole($of) => $value,
+            Distances::Decimal($of) => $value,
+            Distances::Double($of) => $value,
+        }
+    };
+}
+pub(super) use of_any_type;
+
 impl Distances {
     /// Returns the bytes for the distances of `vertices` vertices, for weights of type `kind`.
     pub fn bytes(kind: WeightType, vertices: u64) -> u64 {
@@ -52,21 +65,13 @@ impl Distances {
             WeightType::F32 => Distances::Decimal(budget.zeroed(vertices, purpose)?),
             WeightType::F64 => Distances::Double(budget.zeroed(vertices, purpose)?),
         };
-        match &mut distances {
-            Distances::Whole(of) => populate(of),
-            Distances::Decimal(of) => populate(of),
-            Distances::Double(of) => populate(of),
-        }
+        of_any_type!(&mut distances, of => populate(of));
         Ok(distances)
     }
 
     /// Returns the number of vertices.
     fn len(&self) -> usize {
-        match self {
-            Distances::Whole(of) => of.len(),
-            Distances::Decimal(of) => of.len(),
-            Distances::Double(of) => of.len(),
-        }
+        of_any_type!(self, of => of.len())
     }
 
     /// Converts a distance of a search, given as `word`: a whole number, or the bits of a decimal.
@@ -117,11 +122,7 @@ impl Distances {
 
     /// Makes all vertices unreached.
     pub fn forget(&mut self) {
-        match self {
-            Distances::Whole(of) => of.fill(u64::MAX),
-            Distances::Decimal(of) => of.fill(f32::INFINITY),
-            Distances::Double(of) => of.fill(f64::INFINITY),
-        }
+        of_any_type!(self, of => of.fill(TreeSum::UNREACHED));
     }
 }
 

@@ -1,9 +1,10 @@
 //! Implements the trees of the table `[sssp]`: how they are made, checked, kept and reported.
 
-use super::distances::Distances;
+use super::distances::{Distances, of_any_type};
 use super::output::{SsspDetails, SsspOutput, SsspSource};
 use super::path::Path;
 use super::search::{NONE, ShortestPathTree, SsspStats};
+use super::validate::TreeSum;
 use super::{Sssp, figures, validate, verify};
 use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{Farthest, SearchDetails, SourceFigures, Speed};
@@ -118,17 +119,9 @@ impl SearchTask for Sssp {
             return Ok(BTreeMap::new());
         }
         let (columns, own) = (&mut run.columns, root.vertex.is_none());
-        match &tree.distances {
-            Distances::Whole(of) => {
-                columns.put_of_source(root.id, "distance", u64::MAX, own.then_some(0), |v| of[v.index()])?;
-            }
-            Distances::Decimal(of) => {
-                columns.put_of_source(root.id, "distance", f32::INFINITY, own.then_some(0.0), |v| of[v.index()])?;
-            }
-            Distances::Double(of) => {
-                columns.put_of_source(root.id, "distance", f64::INFINITY, own.then_some(0.0), |v| of[v.index()])?;
-            }
-        }
+        of_any_type!(&tree.distances, of => {
+            columns.put_of_source(root.id, "distance", TreeSum::UNREACHED, own.then(Default::default), |v| of[v.index()])?;
+        });
         put_parents(columns, root, &tree.parents, &writer.ids)?;
         columns.finish_source(root.id)
     }

@@ -169,29 +169,15 @@ impl RowGroupReader {
         from.read(rows)?;
         to.read(rows)?;
         self.left -= rows as u64;
-        use IdNumbers::{Of32, Of64, Strings};
-        if let (Strings(_, u), Strings(_, v)) = (&from.numbers, &to.numbers) {
+        if let (IdNumbers::Strings(_, u), IdNumbers::Strings(_, v)) = (&from.numbers, &to.numbers) {
             u.iter().zip(v).try_for_each(|(u, v)| sink.push_names(u.data(), v.data()))?;
             return Ok(rows);
         }
         if from.bits | to.bits <= u32::MAX.into() {
-            match (&from.numbers, &to.numbers) {
-                (Of32(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
-                (Of32(_, u), Of64(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
-                (Of64(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
-                (Of64(_, u), Of64(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
-                (Strings(..), _) | (_, Strings(..)) => {}
-            }
+            pairs(from, to, |id| id as u32, |id| id as u32, &mut self.narrow);
             sink.batch(Edges::Narrow(&self.narrow))?;
         } else {
-            let wide = |id: i32| u64::from(id.cast_unsigned());
-            match (&from.numbers, &to.numbers) {
-                (Of32(_, u), Of32(_, v)) => zip(u, v, wide, wide, &mut self.wide),
-                (Of32(_, u), Of64(_, v)) => zip(u, v, wide, i64::cast_unsigned, &mut self.wide),
-                (Of64(_, u), Of32(_, v)) => zip(u, v, i64::cast_unsigned, wide, &mut self.wide),
-                (Of64(_, u), Of64(_, v)) => zip(u, v, i64::cast_unsigned, i64::cast_unsigned, &mut self.wide),
-                (Strings(..), _) | (_, Strings(..)) => {}
-            }
+            pairs(from, to, |id| id.cast_unsigned().into(), i64::cast_unsigned, &mut self.wide);
             sink.batch(Edges::Wide(&self.wide))?;
         }
         Ok(rows)
@@ -203,6 +189,24 @@ impl RowGroupReader {
             (0, _) => Ok(()),
             _ => Err(column.damaged("more")),
         })
+    }
+}
+
+/// Sets `pairs` to the ids of both columns, converted to the same type.
+fn pairs<T>(
+    from: &IdReader,
+    to: &IdReader,
+    of32: impl Fn(i32) -> T + Copy,
+    of64: impl Fn(i64) -> T + Copy,
+    pairs: &mut Vec<[T; 2]>,
+) {
+    use IdNumbers::{Of32, Of64, Strings};
+    match (&from.numbers, &to.numbers) {
+        (Of32(_, u), Of32(_, v)) => zip(u, v, of32, of32, pairs),
+        (Of32(_, u), Of64(_, v)) => zip(u, v, of32, of64, pairs),
+        (Of64(_, u), Of32(_, v)) => zip(u, v, of64, of32, pairs),
+        (Of64(_, u), Of64(_, v)) => zip(u, v, of64, of64, pairs),
+        (Strings(..), _) | (_, Strings(..)) => {}
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph};
-use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The connected components of a graph.
 #[derive(Debug, Clone)]
@@ -25,19 +25,13 @@ pub struct Components {
     component: Column<i64>,
 }
 
-#[derive(Serialize)]
-struct Options {
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    strong: bool,
-}
-
 /// Finds the weakly connected components of a graph, which ignore the direction of edges.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
 /// disk.
 pub fn weak(graph: &Graph, context: &Context) -> Result<Components> {
-    of_kind(graph, &Options { strong: false }, context)
+    of_kind(graph, false, context)
 }
 
 /// Finds the strongly connected components of a graph, on CPUs. Two vertices are in the same component if each has a
@@ -46,11 +40,12 @@ pub fn weak(graph: &Graph, context: &Context) -> Result<Components> {
 /// # Errors
 /// Errors of [`weak`].
 pub fn strong(graph: &Graph, context: &Context) -> Result<Components> {
-    of_kind(graph, &Options { strong: true }, context)
+    of_kind(graph, true, context)
 }
 
-fn of_kind(graph: &Graph, options: &Options, context: &Context) -> Result<Components> {
-    let found: Computed<'_, ComponentsOutput> = graph.compute(context, "components", options)?;
+fn of_kind(graph: &Graph, strong: bool, context: &Context) -> Result<Components> {
+    let options = BTreeMap::from([("strong", strong)]);
+    let found: Computed<'_, ComponentsOutput> = graph.compute(context, "components", &options)?;
     let (seconds, component) = (found.seconds(), found.column("components/component")?);
     Ok(Components { output: found.output, seconds, component })
 }

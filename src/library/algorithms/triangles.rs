@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph};
-use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Numbers of a whole graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,24 +106,13 @@ pub struct Comparisons {
     pub ratio: f64,
 }
 
-#[derive(Serialize)]
-struct ComparisonOptions {
-    comparisons: bool,
-}
-
-#[derive(Serialize)]
-struct EdgeOptions {
-    per_edge: bool,
-}
-
-#[derive(Serialize)]
-struct Options {
-    per_vertex: bool,
-}
-
-#[derive(Serialize)]
-struct DirectedOptions {
-    clustering: &'static str,
+/// Counts triangles with one key of `[triangle]` set.
+fn with_key<'g>(
+    graph: &'g Graph,
+    context: &Context,
+    (key, value): (&str, impl Into<toml::Value>),
+) -> Result<Computed<'g, TriangleOutput>> {
+    graph.compute(context, "triangle", &BTreeMap::<_, toml::Value>::from([(key, value.into())]))
 }
 
 /// Counts the triangles of a graph, without regard to the direction of edges.
@@ -140,7 +129,7 @@ pub fn count(graph: &Graph, context: &Context) -> Result<u128> {
 /// # Errors
 /// Errors of [`count`].
 pub fn totals(graph: &Graph, context: &Context) -> Result<Totals> {
-    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &Options { per_vertex: false })?;
+    let found = with_key(graph, context, ("per_vertex", false))?;
     Ok(Totals::of(&found.output, found.seconds()))
 }
 
@@ -157,7 +146,7 @@ pub fn per_vertex(graph: &Graph, context: &Context) -> Result<Column<u64>> {
 /// # Errors
 /// Errors of [`count`].
 pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
-    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &Options { per_vertex: true })?;
+    let found = with_key(graph, context, ("per_vertex", true))?;
     let details: TriangleDetails = found.details()?;
     Ok(Clustering {
         totals: Totals::of(&found.output, found.seconds()),
@@ -174,7 +163,7 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
 /// # Errors
 /// Errors of [`count`].
 pub fn per_edge(graph: &Graph, context: &Context) -> Result<EdgeSupports> {
-    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &EdgeOptions { per_edge: true })?;
+    let found = with_key(graph, context, ("per_edge", true))?;
     Ok(EdgeSupports {
         totals: Totals::of(&found.output, found.seconds()),
         source: found.column_of_rows("triangle/source")?,
@@ -191,8 +180,7 @@ pub fn per_edge(graph: &Graph, context: &Context) -> Result<EdgeSupports> {
 /// Errors of [`count`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a graph that keeps
 /// direction, and for one with loops that another job prepared.
 pub fn comparisons(graph: &Graph, context: &Context) -> Result<Comparisons> {
-    let options = ComparisonOptions { comparisons: true };
-    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &options)?;
+    let found = with_key(graph, context, ("comparisons", true))?;
     let none = || Error::internal("count comparisons", "the result has none");
     let counted = found.output.comparisons.ok_or_else(none)?;
     Ok(Comparisons {
@@ -209,8 +197,7 @@ pub fn comparisons(graph: &Graph, context: &Context) -> Result<Comparisons> {
 /// # Errors
 /// Errors of [`count`].
 pub fn directed_clustering(graph: &Graph, context: &Context) -> Result<DirectedClustering> {
-    let options = DirectedOptions { clustering: "directed" };
-    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &options)?;
+    let found = with_key(graph, context, ("clustering", "directed"))?;
     let details: TriangleDetails = found.details()?;
     Ok(DirectedClustering {
         totals: Totals::of(&found.output, found.seconds()),

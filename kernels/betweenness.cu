@@ -8,7 +8,7 @@
 
 // The number of sources of a batch. A group, which processes a vertex, has as many lanes.
 constexpr u32 SOURCES = 4;
-// A whole block adds up a row of at least this many entries.
+// Rows of at least this many entries are long: a block counts along one, and many groups pull along it.
 constexpr u32 LONG = 4096;
 // The number of entries in a piece. The sum of each piece is added to the sum of the row.
 constexpr u32 PIECE = 128;
@@ -18,6 +18,12 @@ constexpr u32 TOGETHER = 8;
 constexpr u32 FEW = 4;
 constexpr u32 SCANNED = 8;
 constexpr u32 SEARCHED = 64;
+// The number of blocks that a multiprocessor runs at once, of pulls and of kernels that count. Code for other architectures needs more registers.
+#if __CUDA_ARCH__ == 900
+constexpr u32 PULLING = 5, COUNTING = 6;
+#else
+constexpr u32 PULLING = 4, COUNTING = 5;
+#endif
 // The number of vertices in a tile. Pieces of long rows are added up tile after tile of their first neighbours, so that the cache holds the values.
 constexpr u32 TILE = 1 << 12;
 // Groups of a warp and of a block.
@@ -185,7 +191,7 @@ __device__ inline void add_over(u32 lanes, double (&sums)[SOURCES]) {
 
 // Finds the next level of the sources in a mask, with its counts, from vertices `first` to `end` that they have not reached. `lanes` lanes process a
 // vertex: SOURCES, or 1 if rows are short.
-extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_short(Search p, u32 sources, u32 looks, u32 first, u32 end, u32 lanes) {
+extern "C" __global__ void __launch_bounds__(256, COUNTING) betweenness_count_short(Search p, u32 sources, u32 looks, u32 first, u32 end, u32 lanes) {
     u32 lane = threadIdx.x % lanes, v = first + blockIdx.x * (256 / lanes) + threadIdx.x / lanes, found = 0;
     u32 mask = v < end ? sources & ~mask_of(p.reached, v) : 0;
     double sums[SOURCES] = {};
@@ -202,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_short(Sea
 }
 
 // Like betweenness_count_short, for vertices with long rows. A block processes a vertex.
-extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_long(Search p, u32 sources, u32 looks) {
+extern "C" __global__ void __launch_bounds__(256, COUNTING) betweenness_count_long(Search p, u32 sources, u32 looks) {
     __shared__ double of_warps[8][SOURCES];
     u32 v = blockIdx.x, mask = sources & ~mask_of(p.reached, v), s = threadIdx.x;
     if (mask == 0) return;
@@ -302,9 +308,9 @@ __device__ inline bool has_no_value(const Search& p, const Pull& pull, const Row
 
 // Adds up the rows of vertices with short rows. If few neighbours have values, each lane first looks for one in a row of few entries. A group
 // processes each vertex that is left.
-extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Search p, Visited visited, Pull pull) {
-    __shared__ u8 lanes_left[8][32];
-    u8* queue = lanes_left[warp_id()];
+extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_short(Search p, Visited visited, Pull pull) {
+    __shared__ u32 vertices[8][32];
+    __shared__ u8 masks[8][32];
     u32 source = lane_id() % SOURCES;
     for (u32 base = blockIdx.x * 256 + warp_id() * 32; base < visited.count; base += gridDim.x * 256) {
         u32 i = base + lane_id(), v = 0, mask = 0;
@@ -323,16 +329,23 @@ extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Sear
                 }
             }
         }
-        u32 left = __ballot_sync(ALL_LANES, is_left), count = __popc(left);
-        if (is_left) queue[__popc(left & ((1u << lane_id()) - 1))] = u8(lane_id());
+        u32 left = __ballot_sync(ALL_LANES, is_left), count = __popc(left), place = __popc(left & ((1u << lane_id()) - 1));
+        if (is_left) {
+            vertices[warp_id()][place] = v;
+            masks[warp_id()][place] = u8(mask);
+        }
         __syncwarp();
         for (u32 first = 0; first < count; first += GROUPS) {
-            u32 at = first + lane_id() / SOURCES, from = at < count ? queue[at] : 0;
-            u32 of = __shfl_sync(ALL_LANES, v, from), its = __shfl_sync(ALL_LANES, mask, from);
+            u32 at = first + lane_id() / SOURCES;
+            v = mask = 0;
             Row row = {};
-            if (at < count) row = row_of(p.rows, of, !pull.backward);
-            double total = sum_of_row(p, pull, row, its);
-            if (at < count && (its >> source & 1)) p.sums[u64(of) * SOURCES + source] = total;
+            if (at < count) {
+                v = vertices[warp_id()][at];
+                mask = masks[warp_id()][at];
+                row = row_of(p.rows, v, !pull.backward);
+            }
+            double total = sum_of_row(p, pull, row, mask);
+            if (mask >> source & 1) p.sums[u64(v) * SOURCES + source] = total;
         }
         __syncwarp();
     }
@@ -370,7 +383,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_mark(Visited visit
 }
 
 // Adds up pieces `from` to `to` of the list if their vertices are marked. The groups of a block process the marked ones among 256 pieces.
-extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_pieces(Search p, Pieces pieces, u32 count, Pull pull) {
+extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_pieces(Search p, Pieces pieces, u32 count, Pull pull) {
     __shared__ u64 marked[256];
     __shared__ u32 scratch[32];
     for (u32 base = blockIdx.x * 256; base < count; base += gridDim.x * 256) {

@@ -26,7 +26,7 @@ const VERTEX: f64 = 40.0;
 /// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
 /// Nanoseconds that a GPU takes for each entry of a row in a search from a source (H200).
-const ENTRY_ON_GPU: f64 = 0.01;
+const ENTRY_ON_GPU: f64 = 0.006;
 /// Bytes of memory for each source: for its ids in the result, and for drawing sources.
 const SOURCE: u64 = 128;
 

@@ -1,6 +1,7 @@
-//! Read-ahead of rows on a disk before a top-down step processes them.
+//! Read-ahead of rows on a disk, or prefetch of rows in memory, before a top-down step processes them.
 
 use super::graph::CpuGraph;
+use crate::graph::direction::EdgeDirection::Out;
 use crate::memory::will_need;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,6 +11,9 @@ use std::sync::atomic::Ordering::Relaxed;
 const ENTRIES: u64 = 1 << 17;
 /// Maximum number of rows requested from the disk but not yet processed.
 const ROWS: usize = 1 << 8;
+/// Number of vertices between the prefetch of a row in memory and its use; the starts of a row are prefetched as many
+/// before.
+const STEP: usize = 8;
 
 /// State of the read-ahead: how far ahead of the current vertex rows were requested.
 #[derive(Debug, Default)]
@@ -22,15 +26,18 @@ pub struct ReadAhead {
 
 impl ReadAhead {
     /// Requests the rows that are needed soon. Call it before the row of the vertex at list index `at` is processed,
-    /// and increase `at` by one from call to call. Does nothing if rows are in memory.
+    /// and increase `at` by one from call to call.
     #[inline]
     pub fn advance(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         if graph.on_disk {
-            self.prefetch(graph, listed, at);
+            return self.request(graph, listed, at);
         }
+        let row = |at: usize| listed.get(at).map(|v| graph.direction.row(v.load(Relaxed), Out));
+        row(at + 2 * STEP).into_iter().for_each(|row| graph.rows.prefetch_starts(row));
+        row(at + STEP).into_iter().for_each(|row| graph.rows.prefetch_neighbours(row));
     }
 
-    fn prefetch(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
+    fn request(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         let until = listed.len().min(at + ROWS);
         while self.next < until && (self.next == at || self.entries < ENTRIES) {
             let v = listed[self.next].load(Relaxed);

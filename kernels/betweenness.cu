@@ -278,7 +278,7 @@ __device__ inline double sum_of_row(const Search& p, const Pull& pull, const Row
                 if (near[k] != NONE && (mask & mask_of(masks, near[k])) == 0) near[k] = NONE;
             }
         }
-        if (of_half % PIECE == 0) {
+        if (of_half % PIECE == 0 || at == upper) {
             total = __dadd_rn(total, sum);
             sum = 0;
         }
@@ -382,7 +382,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_mark(Visited visit
     if (i < visited.count) pieces.visited[vertex_at(visited, i)] = u8(wanted(visited, i));
 }
 
-// Adds up pieces `from` to `to` of the list if their vertices are marked. The groups of a block process the marked ones among 256 pieces.
+// Adds up each piece of the list whose vertex is marked. The groups of a block process the marked ones among 256 pieces.
 extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_pieces(Search p, Pieces pieces, u32 count, Pull pull) {
     __shared__ u64 marked[256];
     __shared__ u32 scratch[32];

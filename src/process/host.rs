@@ -16,7 +16,12 @@ pub fn name() -> String {
 }
 
 /// Returns the CPU's model name; empty if the system does not report one.
-pub fn processor() -> String {
+pub fn processor() -> &'static str {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    MODEL.get_or_init(read_processor)
+}
+
+fn read_processor() -> String {
     let text = read("/proc/cpuinfo").unwrap_or_default();
     let first = text.split("\n\n").next().unwrap_or_default();
     // A virtual machine may report only the brand, so family and model are included.

@@ -15,9 +15,13 @@ use crate::job::plan::stage::{Hardware, PlannedStage, StageKind, Time};
 use crate::job::results::report::{self, StageReport};
 use crate::process::host;
 use crate::store::replace::replace_volatile;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Version of the file. It changes when a record changes its meaning, which includes a change of the rates.
 const SCHEMA: u32 = 1;
@@ -48,7 +52,7 @@ struct SpeedRecord {
     ratio: f64,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Speeds {
     schema: u32,
     /// Records, oldest first.
@@ -67,15 +71,26 @@ impl Speeds {
         gpu::cache().map(|folder| folder.join("speeds.json"))
     }
 
-    /// Reads the file of speeds. Returns no records if it can't be read.
-    fn load() -> Speeds {
-        let read = || {
-            let path = Speeds::path()?;
-            let small = std::fs::metadata(&path).ok().filter(|meta| meta.is_file() && meta.len() <= TOO_LARGE);
-            let text = small.and_then(|_| std::fs::read(&path).ok())?;
-            serde_json::from_slice(&text).ok().filter(|speeds: &Speeds| speeds.schema == SCHEMA)
-        };
-        let mut speeds = read().unwrap_or_default();
+    /// Returns the content of the file of speeds; no records if it can't be read. A job plans several times, and a
+    /// process may run many jobs, so the file is read again only if it was replaced.
+    fn load() -> Arc<Speeds> {
+        type Version = (u64, u64, SystemTime);
+        static LAST: Mutex<Option<(Version, Arc<Speeds>)>> = Mutex::new(None);
+        let Some(path) = Speeds::path() else { return Arc::default() };
+        let file = std::fs::metadata(&path).ok().filter(|meta| meta.is_file() && meta.len() <= TOO_LARGE);
+        let version = file.and_then(|meta| Some((meta.ino(), meta.len(), meta.modified().ok()?)));
+        let mut last = LAST.lock();
+        match (&*last, version) {
+            (Some((of, speeds)), Some(version)) if *of == version => Arc::clone(speeds),
+            (_, Some(version)) => Arc::clone(&last.insert((version, Arc::new(Speeds::read(&path)))).1),
+            (_, None) => Arc::default(),
+        }
+    }
+
+    fn read(path: &Path) -> Speeds {
+        let text = std::fs::read(path).unwrap_or_default();
+        let read = serde_json::from_slice(&text).ok().filter(|speeds: &Speeds| speeds.schema == SCHEMA);
+        let mut speeds = read.unwrap_or_default();
         speeds.records.retain(|record| (1e-4..=1e4).contains(&record.ratio));
         speeds
     }
@@ -144,7 +159,7 @@ fn median(found: &[(f64, f64)]) -> Option<f64> {
 
 /// Predicts the times of the stages of one job on one machine.
 pub(crate) struct TimeModel {
-    speeds: Speeds,
+    speeds: Arc<Speeds>,
     cpu: Hardware,
     gpu: Hardware,
     preparers: Preparers,
@@ -164,7 +179,7 @@ impl TimeModel {
     ) -> TimeModel {
         let cpu = Hardware {
             host: host::name(),
-            processor: host::processor(),
+            processor: host::processor().to_owned(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
             device: "cpu".into(),
             ranks: machine.ranks,
@@ -233,7 +248,7 @@ pub(crate) fn record_times(planned: Vec<PlannedStage>, ran: &[StageReport]) {
         if let Some(ratio) = ratio(seconds, modelled) {
             let Time { stage, bench, edges, .. } = time;
             let record = SpeedRecord { stage, bench, edges, ratio };
-            speeds.get_or_insert_with(Speeds::load).add(record);
+            speeds.get_or_insert_with(|| Arc::unwrap_or_clone(Speeds::load())).add(record);
         }
     }
     if let Some(mut speeds) = speeds

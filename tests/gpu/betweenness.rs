@@ -44,6 +44,13 @@ fn gpu_scores_are_those_of_a_processor() {
 #[test]
 fn gpu_counts_beyond_whole_numbers_are_those_of_a_processor() {
     let Some(gpu) = Gpu::new() else { return };
+    // A search of four sources finds the counts of the four before in GPU memory.
+    gpu.place.job("grid = { rows = 20, columns = 80 }\n", "[betweenness]\nroots = 8\nseed = 2\n");
+    gpu.fresh(&[CPU]);
+    let of_processor = gpu.found("betweenness", "centrality");
+    gpu.forget();
+    gpu.run(&[], GPU).expect(0);
+    assert_eq!(gpu.found("betweenness", "centrality"), of_processor);
     for (count, is_directed, says) in [(60, false, false), (60, true, false), (520, false, true)] {
         let edges: Vec<[u64; 2]> = layers(count).into_iter().chain(fan(count)).collect();
         let path = gpu.place.u32("edges.u32", &edges);

@@ -166,7 +166,7 @@ pub(super) struct State<'g> {
     kernels: Kernels,
     search: SearchArguments,
     /// The arrays that are 0 when a search begins.
-    zeros: [DeviceSlice<u8>; 5],
+    zeros: [DeviceSlice<u8>; 6],
     /// All vertices from this one on have few entries.
     few_from: u32,
     long_rows: LongRows,
@@ -249,7 +249,14 @@ impl<'g> State<'g> {
             vertices: vertices as u32,
             long_end: long_end as u32,
         };
-        let zeros = [sums.as_bytes(), shares.as_bytes(), small.as_bytes(), reached.as_bytes(), found.as_bytes()];
+        let zeros = [
+            paths.as_bytes(),
+            sums.as_bytes(),
+            shares.as_bytes(),
+            small.as_bytes(),
+            reached.as_bytes(),
+            found.as_bytes(),
+        ];
         let totals = totals_there;
         let mut state = State { gpu, kernels, search, zeros, few_from, long_rows, direction, step, totals };
         state.long_rows.list(&state.gpu.workspace.queue, &state.search, direction.row(0, Out))?;

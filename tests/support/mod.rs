@@ -91,9 +91,15 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Runs a command to its end.
+    /// Runs a command to its end. A program that a test has just written may still be open in a process that another test
+    /// is starting, so it is tried again.
     pub fn command(command: &mut Command) -> Ran {
-        Ran::of(command.output().expect("run gpugraph"))
+        loop {
+            match command.output() {
+                Err(e) if e.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                ran => return Ran::of(ran.expect("run gpugraph")),
+            }
+        }
     }
 
     /// Runs a command to its end, and looks every millisecond at the anonymous and shared memory that it has: returns the most that was seen.

@@ -450,19 +450,19 @@ __device__ inline void push_to(const Search& p, u32 w, u32 mask, const double* p
     if ((mask_of(p.found, w) & mask) != mask) set_mask(p.found, w, mask);
 }
 
-// Adds the counts of some vertices to the counts of the next level, along their rows. `threads` threads process a vertex: a group, or some blocks.
+// Adds the counts of some vertices to the counts of the next level, along their rows. `threads` threads process a vertex: a warp, or some blocks.
 extern "C" __global__ void __launch_bounds__(256) betweenness_push(Search p, Visited visited, u32 threads) {
-    u32 thread = blockIdx.x * 256 + threadIdx.x, lane = thread % threads;
-    for (u32 i = thread / threads; i < visited.count; i += gridDim.x * 256 / threads) {
-        u32 v = vertex_at(visited, i), mask = wanted(visited, i);
-        if (mask == 0) continue;
-        double paths[SOURCES];
+    u64 thread = u64(blockIdx.x) * 256 + threadIdx.x;
+    u32 i = u32(thread / threads), lane = u32(thread % threads);
+    if (i >= visited.count) return;
+    u32 v = vertex_at(visited, i), mask = wanted(visited, i);
+    if (mask == 0) return;
+    double paths[SOURCES];
 #pragma unroll
-        for (u32 s = 0; s < SOURCES; s++) paths[s] = p.paths[u64(v) * SOURCES + s];
-        for (u32 half = 0; half < 2; half++) {
-            Segment row = half_of(p.rows, v, false, half);
-            for (u32 at = lane; at < row.length; at += threads) push_to(p, __ldg(row.begin + at), mask, paths);
-        }
+    for (u32 s = 0; s < SOURCES; s++) paths[s] = p.paths[u64(v) * SOURCES + s];
+    for (u32 half = 0; half < 2; half++) {
+        Segment row = half_of(p.rows, v, false, half);
+        for (u32 at = lane; at < row.length; at += threads) push_to(p, __ldg(row.begin + at), mask, paths);
     }
 }
 

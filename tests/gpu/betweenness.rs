@@ -6,9 +6,11 @@ use crate::support::random_edges;
 const CPU: &str = "run.device=cpu";
 const GPU: &[&str] = &["run.device=gpu", "limits.gpu_memory=64MiB"];
 
-/// Rows of 1 to 40 entries, hubs with rows of several pieces, of which one is longer than a block takes at once, and a path.
+/// Short rows, hubs with rows of several pieces, of which two are long, and a path. The shorter of the long rows has few of all entries, so a search
+/// pushes along it.
 fn edges() -> Vec<[u64; 2]> {
-    let mut edges = random_edges(4_000, 20_000, 7);
+    let mut edges = random_edges(4_000, 60_000, 7);
+    edges.extend((0..4_110).map(|leaf| [70_000, 80_000 + leaf]).chain([[70_000, 1]]));
     edges.extend((0..4).flat_map(|hub| (0..1_300).map(move |v| [5_000 + hub, (v * (hub + 3) * 7) % 4_000])));
     edges.extend((0..9_000).map(|leaf| [6_000, 10_000 + leaf]));
     edges.extend([[6_000, 1], [2, 6_000], [3, 30_000]]);
@@ -33,7 +35,9 @@ fn fan(layers: u64) -> impl Iterator<Item = [u64; 2]> {
 #[test]
 fn gpu_scores_are_those_of_a_processor() {
     let Some(gpu) = Gpu::new() else { return };
-    for (input, keys) in [("", "roots = 3"), ("directed = true\n", "sources = [5001, 3, 6000, 1, 30000, 17, 10000]")] {
+    for (input, keys) in
+        [("", "roots = 3"), ("directed = true\n", "sources = [5001, 3, 6000, 70000, 1, 30000, 17, 10000]")]
+    {
         let path = gpu.place.u32("edges.u32", &edges());
         gpu.place.job(&format!("path = '{}'\n{input}", path.display()), &format!("[betweenness]\n{keys}\n"));
         gpu.does_as_a_processor("betweenness", &["centrality"], Some("betweenness.unit=1:stop"));

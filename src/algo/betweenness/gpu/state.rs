@@ -340,8 +340,8 @@ impl<'g> State<'g> {
     }
 
     /// Takes a bottom-up step for the sources in the bit mask `sources`: finds the next level among the vertices that
-    /// they have not reached, and counts the shortest paths to it. `looks` is true if the
-    /// rows of the last level have few of all entries.
+    /// they have not reached, and counts the shortest paths to it. `looks` is true if the rows
+    /// of the last level have few of all entries.
     pub(super) fn count_unreached(&self, sources: u32, looks: bool) -> Result<()> {
         let (SearchArguments { vertices, long_end, .. }, looks) = (self.search, u32::from(looks));
         // SAFETY: the arguments match the kernels'.
@@ -390,8 +390,9 @@ impl<'g> State<'g> {
     pub(super) fn push(&self, level: [Visited; 2]) -> Result<()> {
         for (visited, threads) in level.into_iter().zip(PUSHING) {
             let arguments = (self.search, visited, threads);
+            let all = u64::from(visited.count) * u64::from(threads);
             // SAFETY: as in `pull`.
-            unsafe { self.queue().launch(&self.kernels.push, self.grid(visited.count, threads), arguments)? };
+            unsafe { self.queue().launch(&self.kernels.push, blocks(all.div_ceil(THREADS.into()) as u32), arguments)? };
         }
         Ok(())
     }
@@ -401,15 +402,11 @@ impl<'g> State<'g> {
     pub(super) fn settle(&self, step: [Visited; 2], makes: u32, leaves: u32) -> Result<()> {
         for visited in step {
             let arguments = (self.search, visited, makes, leaves);
+            let threads = u64::from(visited.count) * SOURCES as u64;
             // SAFETY: as in `pull`.
-            unsafe { self.queue().launch(&self.kernels.settle, self.grid(visited.count, GROUP), arguments)? };
+            unsafe { self.queue().launch(&self.kernels.settle, self.queue().grid(threads), arguments)? };
         }
         Ok(())
-    }
-
-    /// Returns a grid with `threads` threads for each of `count` vertices.
-    fn grid(&self, count: u32, threads: u32) -> Grid {
-        self.queue().grid(u64::from(count) * u64::from(threads))
     }
 }
 

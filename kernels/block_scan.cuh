@@ -7,15 +7,6 @@ struct BlockScan {
     u64 before, total;
 };
 
-// Returns the sum over the lanes up to and including this one.
-__device__ inline u64 warp_scan(u64 x) {
-    for (u32 step = 1; step < 32; step *= 2) {
-        u64 below = __shfl_up_sync(ALL_LANES, x, step);
-        if (lane_id() >= step) x += below;
-    }
-    return x;
-}
-
 // Adds up one number of each thread. It is not inlined, because each copy takes as long to compile as a short kernel.
 __device__ __noinline__ BlockScan block_scan(u64 x) {
     __shared__ u64 sums[32];

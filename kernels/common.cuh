@@ -27,9 +27,10 @@ __device__ inline u32 warp_sum(u32 x) {
 }
 
 // Returns the sum over the lanes up to and including this one.
-__device__ inline u32 warp_scan(u32 x) {
+template <class Number>
+__device__ inline Number warp_scan(Number x) {
     for (u32 step = 1; step < 32; step *= 2) {
-        u32 below = __shfl_up_sync(ALL_LANES, x, step);
+        Number below = __shfl_up_sync(ALL_LANES, x, step);
         if (lane_id() >= step) x += below;
     }
     return x;

@@ -19,15 +19,6 @@ __device__ inline u64 contribution(double rank, u32 degree) {
     return degree == 0 ? 0 : units(__ddiv_rn(rank, double(degree)));
 }
 
-// Returns the sum over the lanes up to and including this one.
-__device__ inline u64 scan_upto(u64 x) {
-    for (u32 step = 1; step < 32; step *= 2) {
-        u64 below = __shfl_up_sync(ALL_LANES, x, step);
-        if (lane_id() >= step) x += below;
-    }
-    return x;
-}
-
 // Returns the sum over all lanes, to every lane.
 __device__ inline u64 sum_of_lanes(u64 x) {
     for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
@@ -105,7 +96,7 @@ pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
                 }
                 before += sum_of_lanes(own);
                 own = 0;
-                u64 sums_upto = scan_upto(found);
+                u64 sums_upto = warp_scan(found);
                 u64 at_end = __shfl_sync(ALL_LANES, sums_upto, (row_end + 31 - at) & 31);
                 if (ends >> lane_id() & 1) sum_at_end = before + at_end;
                 before += __shfl_sync(ALL_LANES, sums_upto, 31);

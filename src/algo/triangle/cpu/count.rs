@@ -35,8 +35,12 @@ const MAX_TILE_ENTRIES: u64 = 1 << 24;
 const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
 const LEAST_HUBS: u32 = 1 << 11;
 
-/// Number of row entries that a thread takes at a time to test wedges between hubs.
+/// Number of row entries that a thread takes at a time to test wedges row by row.
 const PART_ENTRIES: usize = 1 << 16;
+
+/// Maximum number of wedges for each entry of a partner block whose rows are searched one after another: bits of hubs and
+/// groups of entries would take longer to make than they save.
+const FEW_WEDGES: u64 = 2;
 
 /// Settings of triangle counting on the CPU. They do not change its result.
 #[derive(Debug, Clone, Copy)]
@@ -147,8 +151,7 @@ impl Counter {
     /// Makes the consecutive blocks `fronts` resident, to count any number of partner blocks with them. There are at
     /// most [`MAX_FRONTS`].
     pub fn fronts<'c, 'f>(&'c mut self, fronts: Vec<Block<'f>>) -> Fronts<'c, 'f> {
-        self.hubs.set(&fronts, self.settings.hubs);
-        Fronts { counter: self, fronts }
+        Fronts { counter: self, fronts, has_hubs: false }
     }
 }
 
@@ -161,6 +164,8 @@ fn hub_limit(settings: &Settings, vertices: u64) -> u32 {
 pub struct Fronts<'c, 'f> {
     counter: &'c mut Counter,
     fronts: Vec<Block<'f>>,
+    /// Whether the counter has the bits of the hubs in these blocks.
+    has_hubs: bool,
 }
 
 impl Fronts<'_, '_> {
@@ -182,8 +187,7 @@ impl Fronts<'_, '_> {
         }
     }
 
-    /// Counts as [`Self::partner`] does, and adds each triangle to those counters of its edges that are there. Needs
-    /// [`Self::count_places`].
+    /// Counts as [`Self::partner`] does, and adds each triangle to those counters of its edges that are there.
     pub fn partner_edges(
         &mut self,
         partner: Tile<'_>,
@@ -195,11 +199,6 @@ impl Fronts<'_, '_> {
         self.run(partner, wanted, stop, |fronts| Edges::new(fronts, counters, hubs, max_row))
     }
 
-    /// Prepares to count per edge.
-    pub fn count_places(&mut self) {
-        self.counter.hubs.count_places();
-    }
-
     fn run<'s, T: Tally>(
         &'s mut self,
         partner: Tile<'_>,
@@ -207,6 +206,10 @@ impl Fronts<'_, '_> {
         stop: &(dyn Fn() -> bool + Sync),
         tally: impl Fn(&'s [Block<'s>]) -> T + Sync,
     ) -> Option<Vec<PairCount>> {
+        let row_by_row = partner.wedges() <= FEW_WEDGES * partner.entries() as u64;
+        if !row_by_row && !std::mem::replace(&mut self.has_hubs, true) {
+            self.counter.hubs.set(&self.fronts, self.counter.settings.hubs, T::PLACES);
+        }
         let Counter { settings, prober, hubs, groups, workers: workers_of, .. } = &mut *self.counter;
         let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());
         let stopped = AtomicBool::new(false);
@@ -217,37 +220,30 @@ impl Fronts<'_, '_> {
             workers.push((worker, tally(fronts), StopPoller::new(stop, &stopped)));
         }
         let (whole, partner) = (partner, partner.partner);
+        // Small partner blocks are divided into small parts, so that every thread gets several.
+        let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
 
-        if !hubs.rows().is_empty() {
-            // Small partner blocks are divided into small parts, so that every thread gets several.
-            let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
-            let next = AtomicUsize::new(0);
-            each(&mut workers, |worker, tally, poller| {
-                loop {
-                    let part = next.fetch_add(1, Relaxed);
-                    if part >= parts {
-                        return Some(());
-                    }
-                    worker.corner(whole.part(part, parts), fronts, wanted, prober, hubs, tally, poller)?;
-                }
+        if row_by_row {
+            each(&mut workers, parts, |part, worker, tally, poller| {
+                let CountWorker { marks, counts, .. } = worker;
+                let mut tester = Tester { prober, fronts, partner, marks, tally, counts, poller };
+                tester.test_rows(whole.part(part, parts), wanted)
+            })?;
+        } else if !hubs.rows().is_empty() {
+            each(&mut workers, parts, |part, worker, tally, poller| {
+                worker.corner(whole.part(part, parts), fronts, wanted, prober, hubs, tally, poller)
             })?;
         }
 
         let ids = middles(fronts, wanted, hubs.rows().end..partner.end_row());
-        let tiles = if ids.is_empty() { 0 } else { whole.entries().div_ceil(settings.tile) };
+        let tiles = if row_by_row || ids.is_empty() { 0 } else { whole.entries().div_ceil(settings.tile) };
         for tile in (0..tiles).map(|tile| whole.part(tile, tiles)) {
             groups.fill(tile, &ids);
-            let (groups, next) = (&*groups, AtomicUsize::new(0));
-            each(&mut workers, |worker, tally, poller| {
+            let groups = &*groups;
+            each(&mut workers, groups.buckets(), |bucket, worker, tally, poller| {
                 let CountWorker { sorter, marks, counts, .. } = worker;
                 let mut tester = Tester { prober, fronts, partner, marks, tally, counts, poller };
-                loop {
-                    let bucket = next.fetch_add(1, Relaxed);
-                    if bucket >= groups.buckets() {
-                        return Some(());
-                    }
-                    sorter.sorted(groups.bucket(bucket), |entries| tester.test(entries))?;
-                }
+                sorter.sorted(groups.bucket(bucket), |entries| tester.test(entries))
             })?;
         }
         let mut counts = vec![PairCount::default(); fronts.len()];
@@ -272,12 +268,21 @@ pub(super) fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) ->
     ids
 }
 
-/// Runs `work` on every worker. Returns `None` if any worker was stopped.
+/// Shares the numbers below `items` among the workers, which call `work` with each. Returns `None` if any was stopped.
 fn each<'p, T: Tally>(
     workers: &mut [(&mut CountWorker, T, StopPoller<'p>)],
-    work: impl Fn(&mut CountWorker, &mut T, &mut StopPoller<'p>) -> Option<()> + Sync,
+    items: usize,
+    work: impl Fn(usize, &mut CountWorker, &mut T, &mut StopPoller<'p>) -> Option<()> + Sync,
 ) -> Option<()> {
-    workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, poller)| work(worker, tally, poller))
+    let next = AtomicUsize::new(0);
+    workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, poller)| {
+        loop {
+            match next.fetch_add(1, Relaxed) {
+                item if item < items => work(item, worker, tally, poller)?,
+                _ => return Some(()),
+            }
+        }
+    })
 }
 
 impl CountWorker {

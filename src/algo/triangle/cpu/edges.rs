@@ -289,6 +289,8 @@ impl Drop for Edges<'_> {
 }
 
 impl Tally for Edges<'_> {
+    const PLACES: bool = true;
+
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64 {
         match (self.counters.fronts[entries.front].is_some(), self.counters.partner.is_some()) {
             (true, true) => self.hubs::<true, true>(prober, hubs, bits, entries),

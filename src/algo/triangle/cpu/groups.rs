@@ -73,7 +73,7 @@ impl Groups {
         let part = || TilePart { at: 0, ends: Vec::with_capacity(MAX_BUCKETS) };
         Groups {
             cut: BucketCut::default(),
-            entries: vec![TileEntry::default(); entries],
+            entries: Vec::with_capacity(entries),
             parts: (0..threads).map(|_| part()).collect(),
         }
     }
@@ -85,6 +85,8 @@ impl Groups {
         let cut = BucketCut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
         self.cut = cut;
         let parts = self.parts.len();
+        // The memory is touched when it is used first: a graph of few wedges has no tiles.
+        self.entries.resize(self.entries.len().max(tile.entries()), TileEntry::default());
         let (mut rest, mut at) = (self.entries.as_mut_slice(), 0);
         let pieces = self.parts.iter_mut().enumerate().map(|(number, part)| {
             let rows = tile.part(number, parts);

@@ -42,13 +42,14 @@ impl HubBits {
         HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)), before: Vec::new() }
     }
 
-    /// Returns the bytes of memory that [`Self::count_places`] takes for the rows `0..limit`.
+    /// Returns the bytes of memory that the places of the hubs in the rows `0..limit` take.
     pub fn places_bytes(limit: u32) -> u64 {
         (chunks_below(limit) * size_of::<[u16; 8]>()) as u64
     }
 
-    /// Replaces the matrix by the rows below `limit` of the consecutive blocks `fronts`.
-    pub fn set(&mut self, fronts: &[Block<'_>], limit: u32) {
+    /// Replaces the matrix by the rows below `limit` of the consecutive blocks `fronts`. If `places` is true, the place
+    /// of a hub in its row can be found ([`Self::before`]).
+    pub fn set(&mut self, fronts: &[Block<'_>], limit: u32, places: bool) {
         self.first = fronts.first().map_or(0, |front| front.first_row.min(limit));
         self.end = fronts.last().map_or(0, |front| front.end_row().min(limit));
         self.chunks.clear();
@@ -71,10 +72,13 @@ impl HubBits {
                 (rest, row) = (those, group_end);
             }
         }
+        if places {
+            self.count_places();
+        }
     }
 
-    /// Counts the bits before each word of a row, so that the place of a hub in its row can be found.
-    pub fn count_places(&mut self) {
+    /// Counts the bits before each word of a row.
+    fn count_places(&mut self) {
         self.before.clear();
         self.before.reserve_exact(self.chunks.len());
         for b in self.first..self.end {
@@ -90,7 +94,7 @@ impl HubBits {
         }
     }
 
-    /// Returns, for each word of all rows, the number of bits of its row before it. [`Self::count_places`] has counted
+    /// Returns, for each word of all rows, the number of bits of its row before it. [`Self::set`] has counted
     /// them.
     #[inline]
     pub fn before(&self) -> &[u16] {

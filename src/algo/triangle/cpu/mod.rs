@@ -195,7 +195,6 @@ impl Backend for Cpu<'_> {
             }
             Method::Edges(counter, counters) => {
                 let mut fronts = pool.install(|| counter.fronts(blocks));
-                fronts.count_places();
                 let of_fronts: Vec<_> = work.fronts.clone().map(|front| counters.of(front)).collect();
                 Box::new(move |partner, tile, wanted| {
                     let counters = UnitCounters { fronts: &of_fronts, partner: counters.of(partner) };

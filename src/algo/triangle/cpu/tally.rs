@@ -55,6 +55,9 @@ pub struct Places {
 
 /// Adds up the triangles (closed wedges) that a thread finds.
 pub trait Tally: Send {
+    /// Whether the tally needs the place of a hub in its row ([`HubBits::before`]).
+    const PLACES: bool = false;
+
     /// Counts the triangles `a < b < c` of a row `c` whose `a` is in `bits` and whose `b` is in `entries`. Returns how
     /// many there are.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64;

@@ -1,6 +1,7 @@
 //! Tiles. A tile is a range of rows of a partner block, whose wedges are counted at a time.
 
 use crate::graph::csr::Block;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// An entry `b` of a row `c`. Each entry `a` before it in the row makes a wedge `a < b < c`.
@@ -34,6 +35,12 @@ impl<'a> Tile<'a> {
     /// Returns the number of entries in the tile.
     pub fn entries(self) -> usize {
         (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
+    }
+
+    /// Returns the number of wedges `a < b < c` of all rows `c`: the pairs of entries of a row.
+    pub fn wedges(self) -> u64 {
+        let pairs = |row: &[u32]| u64::from(row[1] - row[0]) * u64::from(row[1] - row[0]).saturating_sub(1) / 2;
+        self.partner.offsets[self.first..=self.end].par_windows(2).with_min_len(1 << 16).map(pairs).sum()
     }
 
     /// Divides this tile into `parts` tiles with about the same number of entries, and returns number `part`.

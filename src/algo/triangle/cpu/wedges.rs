@@ -6,13 +6,16 @@
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
 use crate::algo::triangle::cpu::stop_poller::StopPoller;
 use crate::algo::triangle::cpu::tally::{Places, RowPair, Tally};
-use crate::algo::triangle::cpu::tile::TileEntry;
+use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
 
 /// Prefetch distance, in row entries.
 pub(super) const PREFETCH_DISTANCE: usize = 8;
+
+/// Number of rows that are prefetched at once.
+const AT_ONCE: usize = 16;
 
 /// A row is searched instead of marked if it is more than this many times as long as the list of ids to look up in it.
 /// Marking touches every id twice.
@@ -44,6 +47,38 @@ pub struct Tester<'a, 'p, T> {
 }
 
 impl<T: Tally> Tester<'_, '_, T> {
+    /// Tests the wedges `a < b < c` of the rows `c` of `tile` whose row `b` is in a `wanted` front block, row after row.
+    /// Rows `b` are read in random order, so they are prefetched. Returns `None` if the work must stop.
+    pub fn test_rows(&mut self, tile: Tile<'_>, wanted: &[bool]) -> Option<()> {
+        let partner = tile.partner;
+        let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, 0); 3];
+        // The entries of a later row that have entries before them.
+        let later = |local: usize| {
+            let row = if local < tile.end { partner.row(local) } else { &[] };
+            row.iter().skip(1).take(AT_ONCE)
+        };
+        for local in tile.first..tile.end {
+            // The offset of a row is prefetched long before the row, because the row's address is read from the offset.
+            for (front, row) in later(local + 2 * PREFETCH_DISTANCE).filter_map(|&b| far.find_any(b)) {
+                prefetch_line(front.offsets, row);
+            }
+            for (front, row) in later(local + PREFETCH_DISTANCE).filter_map(|&b| near.find_any(b)) {
+                prefetch(front.row(row));
+            }
+            let (start, row_c) = (partner.entries(local).start, partner.row(local));
+            for (len, &b) in row_c.iter().enumerate().skip(1) {
+                let Some((front, row)) = rows.find_any(b).filter(|_| wanted[rows.at]) else { continue };
+                let entry = TileEntry { middle: b, start: start as u32, len: len as u32 };
+                let pair = RowPair { b, front: rows.at, row: front.entries(row).start, entry, partner };
+                let triangles = searched(&row_c[..len], front.row(row), &pair, self.tally);
+                self.tally.closed(triangles, &pair);
+                self.counts[rows.at] += PairCount { triangles, probes: len as u64, links: 0 };
+            }
+            self.poller.advance(4 * row_c.len())?;
+        }
+        Some(())
+    }
+
     /// Tests the wedges `a < b < c` whose corners `b` are the `entries`, sorted by id. Returns `None` if the work must
     /// stop.
     pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
@@ -131,6 +166,17 @@ impl<'a> FrontRows<'a> {
         }
         let front = self.fronts[self.at];
         (front, (b - front.first_row) as usize)
+    }
+
+    /// Returns what [`Self::find`] returns, for ids in any order; `None` if no front block has the row.
+    #[inline]
+    fn find_any(&mut self, b: u32) -> Option<(Block<'a>, usize)> {
+        let has = |front: &&Block<'a>| (front.first_row..front.end_row()).contains(&b);
+        if self.fronts.get(self.at).filter(has).is_none() {
+            self.at = FrontRows::at(self.fronts, b).at;
+        }
+        let front = self.fronts.get(self.at).filter(has)?;
+        Some((*front, (b - front.first_row) as usize))
     }
 }
 

@@ -35,7 +35,6 @@ fn count(rows: &OrientedRows, block: usize, group: usize, settings: Settings) ->
     let max_row = rows.0.iter().map(Vec::len).max().unwrap_or(0) as u64;
     let mut counter = Counter::new(settings, rows.0.len() as u64, max_row);
     let mut fronts = counter.fronts(blocks.clone());
-    fronts.count_places();
     let (mut supports, mut sum) = (Vec::new(), PairCount::default());
     for first in (0..blocks.len()).step_by(group) {
         let here = first..blocks.len().min(first + group);

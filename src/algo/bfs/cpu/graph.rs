@@ -92,9 +92,17 @@ impl CpuGraph<'_> {
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
         let row = self.direction.row(v, EdgeDirection::Out);
         match self.shared_part(v) {
-            None => self.rows.halves(row),
+            None => self.short_row(v).unwrap_or_else(|| self.rows.halves(row)),
             Some(part) => self.rows.part(row, part.start as usize..part.end as usize),
         }
+    }
+
+    /// Returns the neighbours of `v` if [`Heads`] stores all of them. That takes one access to memory instead of four.
+    #[inline]
+    pub fn short_row(&self, v: u32) -> Option<[&[u32]; 2]> {
+        // In a directed graph they would be the tails of in-edges.
+        let is_stored = self.direction == Direction::Undirected && self.own.ranks == 1;
+        if is_stored { self.heads.row(v, self.degree(v)) } else { None }
     }
 
     /// Selects vertices of a bitmap word whose rows this rank processes, completely or in part. `bits` are the

@@ -5,7 +5,7 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, EdgeDirection};
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, prefetch_near};
 use rayon::prelude::*;
 
 /// Number of neighbours stored in addition to the first.
@@ -68,6 +68,22 @@ impl Heads {
             false => first.par_chunks_mut(PART).enumerate().for_each(|(part, first)| fill(part, first, &mut [])),
         }
         Ok(Heads { first, more })
+    }
+
+    /// Returns the whole row of vertex `v` in two parts, if the row has `degree` entries and all are stored. A process
+    /// that is alone owns all vertices.
+    #[inline]
+    pub fn row(&self, v: u32, degree: u64) -> Option<[&[u32]; 2]> {
+        let (more, all) = self.more(v as usize);
+        let row = (1..=all as u64).contains(&degree);
+        row.then(|| [std::slice::from_ref(&self.first[v as usize]), &more[..degree as usize - 1]])
+    }
+
+    /// Prefetches what [`Self::row`] returns.
+    #[inline]
+    pub fn prefetch(&self, v: u32) {
+        prefetch_near(&self.first, v as usize);
+        prefetch_near(&self.more, MORE * v as usize);
     }
 
     /// Returns the neighbours stored after the first for this rank's vertex number `local_index`. Also returns how many

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const ENTRIES: u64 = 1 << 17;
 /// Maximum number of rows requested from the disk but not yet processed.
 const ROWS: usize = 1 << 8;
-/// Number of vertices between the prefetch of a row in memory and its use; the starts of a row are prefetched as many
-/// before.
+/// Number of vertices between the prefetch of a row in memory and its use; the starts of a row, and rows that are stored
+/// with the first neighbours, are prefetched as many before.
 const STEP: usize = 8;
 
 /// State of the read-ahead: how far ahead of the current vertex rows were requested.
@@ -32,9 +32,16 @@ impl ReadAhead {
         if graph.on_disk {
             return self.request(graph, listed, at);
         }
-        let row = |at: usize| listed.get(at).map(|v| graph.direction.row(v.load(Relaxed), Out));
-        row(at + 2 * STEP).into_iter().for_each(|row| graph.rows.prefetch_starts(row));
-        row(at + STEP).into_iter().for_each(|row| graph.rows.prefetch_neighbours(row));
+        let vertex = |at: usize| listed.get(at).map(|v| v.load(Relaxed));
+        let row = |v: u32| graph.direction.row(v, Out);
+        match vertex(at + 2 * STEP) {
+            Some(v) if graph.short_row(v).is_some() => graph.heads.prefetch(v),
+            Some(v) => graph.rows.prefetch_starts(row(v)),
+            None => {}
+        }
+        if let Some(v) = vertex(at + STEP).filter(|&v| graph.short_row(v).is_none()) {
+            graph.rows.prefetch_neighbours(row(v));
+        }
     }
 
     fn request(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {

@@ -178,7 +178,8 @@ impl ThreadClaims {
             let first = whole.start + skip;
             let places = first as usize..first.saturating_add(left).min(whole.end) as usize;
             skip = 0;
-            for row in graph.rows.part(graph.direction.row(v, EdgeDirection::Out), places) {
+            let row = graph.short_row(v).filter(|[_, more]| places.start == 0 && places.end > more.len());
+            for row in row.unwrap_or_else(|| graph.rows.part(graph.direction.row(v, EdgeDirection::Out), places)) {
                 left -= row.len() as u64;
                 for (at, &neighbour) in row.iter().enumerate() {
                     if let Some(&ahead) = row.get(at + PREFETCH_DISTANCE) {

@@ -275,7 +275,7 @@ impl Sizes {
     /// Drops parts of the input from `cache` until everything fits.
     pub fn pooled(&self, cache: &InputCache<'_>, threads: usize, free: u64) -> PoolSources {
         let slab = cache.slab_bytes();
-        while cache.chunks() > 0 {
+        while cache.chunks() + cache.spare() > 0 {
             if let Some(pooled) = self.pool_of(cache.spare(), cache.chunks(), threads, slab, free) {
                 return pooled;
             }
@@ -294,7 +294,9 @@ impl Sizes {
         let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
         let own = rest.next_multiple_of(chunk);
         let first = 4 * own as u64 + spare as u64 * slab;
-        if spare > start.div_ceil(usable.max(1)) || first + chunks as u64 * slab > partitioning || first > sorting {
+        // Without full slabs, all of the pool may come from empty ones.
+        let most_spare = if chunks == 0 { self.pool / usable.max(1) } else { start.div_ceil(usable.max(1)) };
+        if spare > most_spare || first + chunks as u64 * slab > partitioning || first > sorting {
             return None;
         }
         let wanted = self.pool.saturating_sub(own + spare * usable).div_ceil(usable.max(1));
@@ -350,7 +352,7 @@ mod tests {
             rows in 1u64..1 << 28,
             free in 1u64 << 20..1 << 36,
             spare in 0usize..100,
-            chunks in 1usize..6000,
+            chunks in prop_oneof![Just(0usize), 1usize..6000],
             slab in prop_oneof![Just(8u64 << 20), Just(12_288)],
             weighted in any::<bool>(),
         ) {

@@ -82,7 +82,8 @@ fn layer<S>(format: Format, write: fn(&[u8])) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    let now: fn(&mut Writer<'_>) -> std::fmt::Result = |line| line.write_str(&timestamp(SystemTime::now()));
+    let now: fn(&mut Writer<'_>) -> std::fmt::Result =
+        |line| write!(line, "{}", humantime::format_rfc3339_millis(shown(SystemTime::now())));
     let layer = tracing_subscriber::fmt::layer().with_target(false).with_ansi(false).with_timer(now);
     let layer = layer.with_writer(move || LineWriter(write));
     match format {
@@ -184,8 +185,12 @@ fn to_run_log(line: &[u8]) {
 /// Formats a time as `2026-11-20T12:00:00Z`. Times before 1970 become the first second of 1970. Times after the year
 /// 9999, which a file may have, become the last second of 9999.
 pub fn timestamp(time: SystemTime) -> String {
-    let last = UNIX_EPOCH + Duration::from_secs(253_402_300_799);
-    humantime::format_rfc3339_seconds(time.clamp(UNIX_EPOCH, last)).to_string()
+    humantime::format_rfc3339_seconds(shown(time)).to_string()
+}
+
+/// Returns the nearest time that can be formatted.
+fn shown(time: SystemTime) -> SystemTime {
+    time.clamp(UNIX_EPOCH, UNIX_EPOCH + Duration::from_secs(253_402_300_799))
 }
 
 #[cfg(test)]

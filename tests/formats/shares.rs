@@ -1,13 +1,16 @@
 //! The shares of ranks in one input: together they are the whole of it, in every format, however many there are.
 
+use std::ops::Range;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::gather::Gather;
 use crate::own;
 use gpugraph::internals::comm::WorkStealing;
 use gpugraph::internals::error::{Error, Result};
-use gpugraph::internals::formats::{CacheUse, FileSearch, Input, Scan, Share, Unwatched};
+use gpugraph::internals::formats::{CacheUse, Edges, FileSearch, Input, InputCache, Scan, Share, Unwatched, Visitor};
 use gpugraph::internals::generate::Generator;
+use gpugraph::internals::memory::Budget;
 
 fn open(path: &Path) -> Input {
     Input::find(&[path.to_owned()], None, FileSearch::default()).unwrap()
@@ -151,6 +154,44 @@ fn shares_of_larger_inputs_are_fair() {
         let input = Input::generated(generator.unwrap());
         agree("generated", &input, 1..=9, 2);
         agree("generated in small chunks", &input.clone().with_chunk(512), 1..=9, 2);
+    }
+}
+
+/// A visitor that says it makes edges itself, as a GPU does. It waits until the cache has `slabs` empty slabs.
+struct Maker<'k, 'm> {
+    cache: &'k InputCache<'m>,
+    slabs: usize,
+}
+
+impl Visitor for Maker<'_, '_> {
+    fn visit(&mut self, _: Edges<'_>, _: &[u32]) -> Result<()> {
+        panic!("nothing is left to make")
+    }
+
+    fn make(&mut self, _: Range<u64>) -> Result<bool> {
+        let begun = Instant::now();
+        while self.cache.spare() < self.slabs && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        Ok(true)
+    }
+}
+
+#[test]
+fn while_a_gpu_makes_edges_memory_is_allocated_for_bins() {
+    let input = Input::generated(Generator::kronecker(10, 16.0, 3).unwrap()).with_chunk(4096);
+    let budget = Budget::new(1 << 26, 2).unwrap();
+    let free = budget.free();
+    for (slabs, allocated) in [(7, 0), (20, 20)] {
+        let mut memory = input.cache_addresses(&budget).unwrap();
+        let cache = input.cache(&mut memory, &budget).unwrap();
+        cache.allow(slabs * cache.slab_bytes());
+        let mut makers = [0, 1].map(|_| Maker { cache: &cache, slabs: allocated });
+        input.scan_share(Share::ALL, CacheUse::For(&cache), &mut makers, &Unwatched).unwrap();
+        assert_eq!((cache.spare(), cache.chunks()), (allocated, 0), "{slabs} slabs are few if they are less than 8");
+        assert_eq!(free - budget.free(), 4096 * allocated as u64);
+        cache.release_all();
+        assert_eq!(budget.free(), free);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reads generated edges as if they came from a file.
 
 use std::fmt::{Debug, Display};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::error::Result;
-use crate::formats::{Edges, ScanState, ShareResult, Visitor, WeightType, Weights};
+use crate::formats::{CacheUse, Edges, ScanState, ShareResult, Visitor, WeightType, Weights};
 
 /// A generator whose edge `i` depends only on its parameters and on `i`. Its `Display` shows the parameters.
 pub trait EdgeGenerator: Debug + Display + Send + Sync {
@@ -73,10 +73,12 @@ const BATCH: u64 = 16 << 10;
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
 /// Hands the edges of a rank's share to the visitors, in chunks of pairs. `shared` is the state of a pass without
-/// files.
+/// files. There is nothing to cache, but in the first pass threads allocate memory of `cache` for the bins, if it may
+/// use some: then a GPU makes the edges, and processors have little to do.
 pub(crate) fn scan(
     generator: &dyn EdgeGenerator,
     shared: &ScanState<'_>,
+    cache: CacheUse<'_, '_>,
     visitors: &mut [&mut dyn Visitor],
 ) -> Result<ShareResult> {
     let total = generator.edges();
@@ -84,7 +86,16 @@ pub(crate) fn scan(
     let queue = shared.share.begin(total.div_ceil(per_chunk));
     let edges = |end: u64| total.min(end.saturating_mul(per_chunk));
     let all_made = AtomicU64::new(0);
+    let at_work = AtomicUsize::new(visitors.len());
     std::thread::scope(|scope| {
+        if let CacheUse::For(cache) = cache
+            && cache.has_room()
+        {
+            // The threads that wait for the GPU take processor time as well.
+            for _ in 0..visitors.len().div_ceil(2) {
+                scope.spawn(|| cache.allocate_ahead(|| at_work.load(Relaxed) == 0));
+            }
+        }
         for visitor in visitors {
             scope.spawn(|| {
                 let mut buffers = EdgeBuffers::new(generator, per_chunk, shared.weights);
@@ -105,6 +116,7 @@ pub(crate) fn scan(
                 if shared.stopped() {
                     visitor.stopped();
                 }
+                at_work.fetch_sub(1, Relaxed);
             });
         }
     });

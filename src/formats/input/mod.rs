@@ -380,8 +380,12 @@ impl Input {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: chunks that fit the cache, of records of at least 8 bytes.
+    /// Returns the number of chunks worth caching: chunks that fit the cache, of records of at least 8 bytes. Edges that
+    /// a GPU makes are not cached, but their bins may take as much memory ahead.
     fn chunks_to_keep(&self) -> usize {
+        if self.on_gpu().is_some() {
+            return self.bytes().div_ceil(self.chunk as u64) as usize;
+        }
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {
                 record >= 8 && input_cache::fits(self.chunk, body as usize, record as usize, part.bytes)
@@ -411,7 +415,7 @@ impl Input {
             EdgeSource::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
                 Err(missing(&self.name, None))
             }
-            EdgeSource::Generated(generator) => generated::scan(&**generator, &state, visitors),
+            EdgeSource::Generated(generator) => generated::scan(&**generator, &state, cache, visitors),
         }
     }
 

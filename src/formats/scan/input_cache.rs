@@ -211,6 +211,21 @@ impl<'m> InputCache<'m> {
         self.changed.notify_all();
     }
 
+    /// Returns true if the cache may use memory that it does not use yet, or has empty slabs.
+    pub(crate) fn has_room(&self) -> bool {
+        self.inner.lock().has_room(self.words)
+    }
+
+    /// Makes the system allocate empty slabs until `ends` returns true, or the cache may not use more memory. Bins take
+    /// them over as soon as edges come.
+    pub(crate) fn allocate_ahead(&self, ends: impl Fn() -> bool) {
+        while !ends() {
+            let Some(slab) = self.inner.lock().touch(self.words) else { break };
+            populate(slab);
+            self.unused(slab);
+        }
+    }
+
     /// Takes back a slab that [`Self::slab`] returned and that no chunk was read into.
     pub(crate) fn unused(&self, slab: Slab<'m>) {
         self.inner.lock().touched.push(slab);

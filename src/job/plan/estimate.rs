@@ -128,7 +128,16 @@ impl JobSize<'_> {
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
         let may_keep = self.basis.is_bound() && !self.graph.sparse;
-        let most_kept = if may_keep { input.most_cached_bytes(machine.ranks) } else { 0 };
+        let most_kept = match input.on_gpu() {
+            _ if !may_keep => 0,
+            None => input.most_cached_bytes(machine.ranks),
+            // Memory of bins, while a GPU makes the edges. About three quarters of its own memory take bins as well.
+            Some(_) if machine.gpu_memory() == 0 || self.demand.weighted => 0,
+            Some(_) => {
+                let bins = edge_bytes(false) * self.edges / machine.ranks as u64;
+                bins.saturating_sub(machine.gpu_memory() / 4 * 3).min(input.most_cached_bytes(machine.ranks))
+            }
+        };
         let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
         let (partition, sort) = match self.sizes {
             Ok(sizes) if !self.basis.is_bound() => (own + sizes.partitioning, own + sizes.sorting),

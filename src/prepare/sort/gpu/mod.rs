@@ -105,10 +105,10 @@ struct SortLane<'w> {
     cpu: Box<dyn SortBin>,
     weighted: bool,
     /// Number of bins sorted on the GPU. `left` is the number sorted on the CPU, and `times` are the total times of
-    /// copying edges, of sorting, and of copying rows back.
+    /// copying edges, of sorting, of waiting for the bins before, and of copying rows back.
     bins: u32,
     left: u32,
-    times: [Duration; 3],
+    times: [Duration; 4],
 }
 
 impl<'w> Sorters<'w> {
@@ -213,7 +213,7 @@ impl<'w> Sorters<'w> {
                 weighted: plan.weighted,
                 bins: 0,
                 left: 0,
-                times: [Duration::ZERO; 3],
+                times: [Duration::ZERO; 4],
             })
         });
         let lanes = lanes.collect::<Result<Vec<_>>>()?;
@@ -231,10 +231,7 @@ impl<'w> Sorters<'w> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn finish(&mut self, degrees: &Degrees) -> Result<()> {
-        for SortLane { bins, left, times, .. } in &self.lanes {
-            let [upload, sort, download] = times.map(|time| time.as_secs_f64());
-            tracing::debug!(bins, left, upload, sort, download, "a lane's sort");
-        }
+        self.lanes.iter().for_each(SortLane::log_times);
         let chunk = self.degrees.len().div_ceil(self.lanes.len().max(1) as u64).max(1);
         let counted = self.degrees;
         on_threads((0..).zip(&mut self.lanes), |(i, on_gpu)| {
@@ -281,14 +278,23 @@ impl SortBin for &mut SortLane<'_> {
                 Ok(())
             })?;
         }
-        let times = [uploaded, sorted - uploaded, started.elapsed() - sorted];
-        self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
-        self.bins += 1;
+        self.add_times([uploaded, sorted - uploaded, Duration::ZERO, started.elapsed() - sorted]);
         Ok(Sorted { edges: edges.into(), counted: !self.degrees.is_empty() })
     }
 }
 
 impl SortLane<'_> {
+    /// Adds the times that a bin took.
+    fn add_times(&mut self, times: [Duration; 4]) {
+        self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+        self.bins += 1;
+    }
+
+    fn log_times(&self) {
+        let [upload, sort, wait, download] = self.times.map(|time| time.as_secs_f64());
+        tracing::debug!(bins = self.bins, left = self.left, upload, sort, wait, download, "a lane's sort");
+    }
+
     /// Sorts a bin, and leaves its rows in the GPU memory of this lane (GPU queue). Returns `None` if the bin does not
     /// fit there.
     fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedOnGpu>> {

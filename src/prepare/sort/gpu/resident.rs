@@ -11,6 +11,7 @@ use crate::prepare::gate::Gate;
 use crate::prepare::partition::{LINE, Partition};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 /// The bins to sort, and the blocks to which the bins belong.
 #[derive(Clone, Copy)]
@@ -223,17 +224,22 @@ impl<R, F: FnMut(&PlacedBin, &[u64]) -> R> SharedBins<'_, '_, F> {
         let Build { partition, bins, .. } = self.build;
         while let Some(&bin) = self.mine.get(self.next.fetch_add(1, Relaxed)) {
             let span = &bins.spans[bin];
+            let started = Instant::now();
             let part = partition.part(bin);
             let sorted = lane.sort_on_gpu(&part, span.rows.start as u32, span.len())?;
             drop(part);
             let sorted = sorted.ok_or_else(|| Error::internal("sort a bin", "more edges than were counted"))?;
+            let ready = started.elapsed();
             let Some((placed, room)) = self.place(bin, sorted.distinct.into()) else { return Ok(()) };
+            let placed_at = started.elapsed();
             // The copies of rows on the host can then reuse pages that were in use a moment ago.
             placed.done.into_iter().for_each(|block| partition.release(block, Vec::new()));
             put(lane, &sorted, &placed, room)?;
-            lane.bins += 1;
+            let (uploaded, done) = (sorted.uploaded, started.elapsed());
+            lane.add_times([uploaded, ready - uploaded, placed_at - ready, done - placed_at]);
             watch.advance(sorted.edges.into())?;
         }
+        lane.log_times();
         lane.lane.finish()
     }
 

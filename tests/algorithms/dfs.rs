@@ -591,4 +591,11 @@ fn loops_and_long_cycles_leave_no_topological_order() {
     let text = fs::read_to_string(place.workdir().join("out/dfs/cycle.csv")).expect("read");
     assert!(text.starts_with(&format!("place,cycle\n0,{}\n1,{}\n", whole[0], whole[1])), "{text}");
     place.gpugraph(&["verify", "job.toml", "--set", "output.format=csv"]).expect(0);
+    // A table of columns is no cycle, whether there is one beside it or not.
+    for edges in [&[[0, 1], [1, 0]][..], &[[0, 1]]] {
+        job(edges, "forest = true\n");
+        run(&place, "", &["output.format=parquet"]).expect(0);
+        assert_eq!(place.workdir().join("out/dfs/cycle.parquet").is_file(), edges.len() == 2);
+        place.gpugraph(&["verify", "job.toml", "--set", "output.format=parquet"]).expect(0);
+    }
 }

@@ -186,8 +186,9 @@ fn make_durable(context: &Context) -> Result<()> {
 pub(crate) struct OtherResults;
 
 impl Stage for OtherResults {
-    /// Removes the records and files of tasks on another graph or with another first id. Also removes unfinished
-    /// tasks with another table. A finished task with another table is replaced later, when the job runs that task.
+    /// Removes the records and files of tasks on another graph or with another first id. Results that were found without
+    /// direction stay when the graph gets direction. Also removes unfinished tasks with another table. A finished task
+    /// with another table is replaced later, when the job runs that task.
     fn open_or_make(
         &mut self,
         context: &mut Context,
@@ -196,6 +197,10 @@ impl Stage for OtherResults {
     ) -> Result<bool> {
         let (manifest, contents) = (&mut record.manifest, contents(stage_results.input()?));
         let keys: Vec<u64> = context.job.tasks.iter().map(|task| task_key(&**task, contents)).collect();
+        // Results of another graph are refused before, unless tables or `keep` switched to the graph with direction.
+        if let Some(before) = manifest.content().filter(|&before| before != contents.edges) {
+            manifest.tasks.iter_mut().for_each(|(name, record)| record.adopt_direction(name, before, contents.edges));
+        }
         let is_begun = |record: &TaskRecord| !record.done && !keys.iter().any(|&key| record.is_of(key));
         let is_other = |name: &str, record: &TaskRecord| {
             record.first_id != contents.first_id || !record.is_on(name, contents.edges) || is_begun(record)

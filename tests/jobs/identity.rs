@@ -418,6 +418,27 @@ fn a_table_that_needs_direction_and_keep_are_no_other_input() {
     assert!(place.run(&[]).expect(5).error().contains("directed"));
 }
 
+/// Counts ignore direction, so they stay when the graph gets direction for the table of another job file.
+#[test]
+fn results_without_direction_stay_beside_a_search_that_needs_it() {
+    let place = place();
+    let directed = ["--set", "input.directed=true"];
+    let run = |tables: &str| {
+        job(&place, "job.toml", tables);
+        place.run(&directed).expect(0);
+        place.gpugraph(&[&["verify", "job.toml"], &directed[..]].concat()).expect(0);
+        found(&place, "work")
+    };
+    const COUNTS: &str = "[triangle]\nper_vertex = true\nper_edge = true\n";
+    const SEARCH: &str = "[bfs]\nsources = [1]\nwrite = true\n";
+    let counted = run(COUNTS);
+    let searched = run(SEARCH);
+    assert!(counted.0.iter().all(|(name, bytes)| searched.0.get(name) == Some(bytes)), "{:?}", searched.0.keys());
+    assert_eq!(searched.1["triangle"]["triangles"], counted.1["triangle"]["triangles"]);
+    assert_eq!(run(&format!("{COUNTS}{SEARCH}")).0, searched.0);
+    assert_eq!(run(COUNTS).0, searched.0);
+}
+
 #[test]
 fn a_column_that_is_lost_or_replaced_is_made_again() {
     let place = place();

@@ -157,6 +157,14 @@ impl TaskRecord {
         self.is_of(key_of(name, (edges, self.first_id), self.weights, &self.table))
     }
 
+    /// If this record has results of the graph with hash `before`, makes it one of the graph with hash `edges`, which is
+    /// the same graph with direction. The results of a task that ignores direction are those of both graphs.
+    pub(crate) fn adopt_direction(&mut self, name: &str, before: u64, edges: u64) {
+        if self.done && self.is_on(name, before) {
+            self.key = hex(key_of(name, (edges, self.first_id), self.weights, &self.table));
+        }
+    }
+
     /// Returns true if this record has results of the graph with hash `edges` that were found with weights other than
     /// `weights`. Weights that differ only in type count as the same.
     pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {

@@ -146,6 +146,20 @@ fn next_to_nothing_is_shared_too() {
     }
 }
 
+/// A graph without edges has no block that could be missing, and only its order of vertices is made again.
+#[test]
+fn ranks_wait_for_the_order_of_a_graph_without_edges() {
+    let Some(mut job) = Ranks::new() else { return };
+    job.place.u32("loops.u32", &[[3, 3], [0, 0]]);
+    let of = |table: &str| format!("[job]\nworkdir = 'work'\n[input]\npath = 'loops.u32'\n[{table}]\n");
+    job.place.write("job.toml", of("components"));
+    job.report(0, &[]);
+    job.place.write("job.toml", of("betweenness"));
+    job.failing(0, "store.rename=1:sleep(500)");
+    let report = job.report(3, &[]);
+    assert_eq!(report["results"]["betweenness"]["pairs"], 0);
+}
+
 /// The edges are 64 MiB.
 #[test]
 fn little_memory_makes_every_rank_spill_and_changes_nothing() {

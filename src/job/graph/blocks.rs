@@ -50,6 +50,12 @@ pub(super) fn open_or_build(
         // The plan covers only the tasks that are left.
         let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info));
         limits::refuse(&Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?)?;
+        // This run ordered the vertices although no block is missing: the graph has no edges, or the file of the order was
+        // damaged. Tasks on all ranks read the file.
+        if let Some(order) = order {
+            build::store_order(context, record, order, content)?;
+            context.comm.barrier();
+        }
         if context.job.needs_degrees() {
             degree_file::ensure(context, &rows, &layout)?;
             stored.degrees = true;

@@ -190,7 +190,7 @@ fn place_edges(
 fn finish_order(
     context: &Context,
     record: &mut RunRecord,
-    mut ordered: OrderWriter,
+    ordered: OrderWriter,
     is_resident: bool,
     rows: u64,
     content: u64,
@@ -203,11 +203,24 @@ fn finish_order(
         return Ok(ordered.finish_in_background());
     }
     // Blocks in files are useless without the order.
+    store_order(context, record, ordered, content).map(|()| None)
+}
+
+/// Stores the order of vertices in its file. The leader waits until the file is there. Collective.
+///
+/// # Errors
+/// Errors of storing the order.
+pub(super) fn store_order(
+    context: &Context,
+    record: &mut RunRecord,
+    mut ordered: OrderWriter,
+    content: u64,
+) -> Result<()> {
     if !ordered.order().whole {
         ordered.complete(&context.comm);
         record.store_order(&mut ordered, content)?;
     }
-    ordered.finish(&context.syncer).map(|()| None)
+    ordered.finish(&context.syncer)
 }
 
 fn sort_stage(

@@ -306,15 +306,32 @@ __device__ inline bool has_no_value(const Search& p, const Pull& pull, const Row
     return !has;
 }
 
-// Adds up the rows of vertices with short rows. If few neighbours have values, each lane first looks for one in a row of few entries. A group
-// processes each vertex that is left.
-extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_short(Search p, Visited visited, Pull pull) {
+// Returns the number of pieces of a row.
+__device__ inline u32 pieces_of(const Segment& row) { return (row.length + PIECE - 1) / PIECE; }
+
+// Returns piece `number` of a row as a row, which is empty if none of its neighbours can have a value. The pieces of the lower half come first.
+__device__ inline Row piece_of(const Row& row, u32 number, const Pull& pull) {
+    u32 of_lower = pieces_of(row.lower);
+    const Segment& half = number < of_lower ? row.lower : row.upper;
+    u32 from = (number < of_lower ? number : number - of_lower) * PIECE;
+    Row piece = {};
+    piece.lower = {half.begin + from, min(PIECE, half.length - from)};
+    if (piece.lower.begin[piece.lower.length - 1] < pull.first) piece.lower.length = 0;
+    return piece;
+}
+
+// Adds up the rows of vertices with short rows. A warp takes `each` vertices at a time: 32, or a divisor of 32 if there are few vertices, so that
+// warps share the longest rows, which come first. If few neighbours have values, each lane first looks for one in a row of few entries. Then a group
+// processes each vertex that is left. If TEAMS is true, there are more groups than vertices, and groups share the pieces of a row.
+template <bool TEAMS> __device__ inline void pull_short(const Search& p, const Visited& visited, const Pull& pull, u32 each) {
     __shared__ u32 vertices[8][32];
     __shared__ u8 masks[8][32];
-    u32 source = lane_id() % SOURCES;
-    for (u32 base = blockIdx.x * 256 + warp_id() * 32; base < visited.count; base += gridDim.x * 256) {
+    u32 source = lane_id() % SOURCES, group = lane_id() / SOURCES;
+    // The number of groups that process a vertex, and this group's number among them.
+    u32 team = TEAMS ? GROUPS / each : 1, member = TEAMS ? group % team : 0;
+    for (u32 base = (blockIdx.x * 8 + warp_id()) * each; base < visited.count; base += gridDim.x * 8 * each) {
         u32 i = base + lane_id(), v = 0, mask = 0;
-        if (i < visited.count) {
+        if (lane_id() < each && i < visited.count) {
             v = vertex_at(visited, i);
             mask = wanted(visited, i);
         }
@@ -335,8 +352,8 @@ extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_shor
             masks[warp_id()][place] = u8(mask);
         }
         __syncwarp();
-        for (u32 first = 0; first < count; first += GROUPS) {
-            u32 at = first + lane_id() / SOURCES;
+        for (u32 first = 0; first < count; first += GROUPS / team) {
+            u32 at = first + group / team;
             v = mask = 0;
             Row row = {};
             if (at < count) {
@@ -344,15 +361,30 @@ extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_shor
                 mask = masks[warp_id()][at];
                 row = row_of(p.rows, v, !pull.backward);
             }
-            double total = sum_of_row(p, pull, row, mask);
-            if (mask >> source & 1) p.sums[u64(v) * SOURCES + source] = total;
+            double total = 0;
+            if (TEAMS) {
+                u32 pieces = pieces_of(row.lower) + pieces_of(row.upper);
+                for (u32 number = member; __any_sync(ALL_LANES, number - member < pieces); number += team) {
+                    double sum = sum_of_row(p, pull, number < pieces ? piece_of(row, number, pull) : Row{}, mask);
+                    for (u32 k = 0; k < team; k++) total = __dadd_rn(total, __shfl_sync(ALL_LANES, sum, k * SOURCES + source, team * SOURCES));
+                }
+            } else {
+                total = sum_of_row(p, pull, row, mask);
+            }
+            if (at < count && member == 0 && mask >> source & 1) p.sums[u64(v) * SOURCES + source] = total;
         }
         __syncwarp();
     }
 }
 
-// Returns the number of pieces of a row.
-__device__ inline u32 pieces_of(const Segment& row) { return (row.length + PIECE - 1) / PIECE; }
+extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_short(Search p, Visited visited, Pull pull, u32 each) {
+    pull_short<false>(p, visited, pull, each);
+}
+
+// Does the same for so few vertices that groups share rows.
+extern "C" __global__ void __launch_bounds__(256, 3) betweenness_pull_few(Search p, Visited visited, Pull pull, u32 each) {
+    pull_short<true>(p, visited, pull, each);
+}
 
 // Counts the pieces of long rows, and how many begin in each tile; or, if `lists` is true, puts each at the next place of its tile. A block processes
 // a vertex.
@@ -398,12 +430,7 @@ extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_piec
             if (at < total) {
                 v = u32(marked[at] >> 32), number = u32(marked[at]);
                 mask = pieces.visited[v];
-                Row row = row_of(p.rows, v, !pull.backward);
-                u32 of_lower = pieces_of(row.lower);
-                Segment half = number < of_lower ? row.lower : row.upper;
-                u32 from = (number < of_lower ? number : number - of_lower) * PIECE;
-                piece.lower = {half.begin + from, min(PIECE, half.length - from)};
-                if (piece.lower.begin[piece.lower.length - 1] < pull.first) piece.lower.length = 0;
+                piece = piece_of(row_of(p.rows, v, !pull.backward), number, pull);
             }
             double sum = sum_of_row(p, pull, piece, mask);
             if (at < total) pieces.sums[u64(pieces.starts[v] + number) * SOURCES + lane_id() % SOURCES] = sum;

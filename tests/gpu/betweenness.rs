@@ -6,13 +6,13 @@ use crate::support::random_edges;
 const CPU: &str = "run.device=cpu";
 const GPU: &[&str] = &["run.device=gpu", "limits.gpu_memory=64MiB"];
 
-/// Short rows, hubs with rows of several pieces, of which two are long, and a path. The shorter of the long rows has few of all entries, so a search
+/// Short rows, also of so many vertices that a warp of the stand-in takes 32 at a time, hubs with rows of several pieces, of which two are long, and a path. The shorter of the long rows has few of all entries, so a search
 /// pushes along it.
 fn edges() -> Vec<[u64; 2]> {
     let mut edges = random_edges(4_000, 60_000, 7);
     edges.extend((0..4_110).map(|leaf| [70_000, 80_000 + leaf]).chain([[70_000, 1]]));
     edges.extend((0..4).flat_map(|hub| (0..1_300).map(move |v| [5_000 + hub, (v * (hub + 3) * 7) % 4_000])));
-    edges.extend((0..9_000).map(|leaf| [6_000, 10_000 + leaf]));
+    edges.extend((0..18_000).map(|leaf| [6_000, 10_000 + leaf]));
     edges.extend([[6_000, 1], [2, 6_000], [3, 30_000]]);
     edges.extend((30_000..30_060).map(|v| [v, v + 1]));
     edges

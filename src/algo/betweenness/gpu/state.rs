@@ -130,6 +130,7 @@ struct Kernels {
     count_long: Kernel,
     count_short: Kernel,
     pull_short: Kernel,
+    pull_few: Kernel,
     push: Kernel,
     collect: Kernel,
     settle: Kernel,
@@ -193,6 +194,7 @@ impl<'g> State<'g> {
             count_long: kernel("betweenness_count_long")?,
             count_short: kernel("betweenness_count_short")?,
             pull_short: kernel("betweenness_pull_short")?,
+            pull_few: kernel("betweenness_pull_few")?,
             push: kernel("betweenness_push")?,
             collect: kernel("betweenness_collect")?,
             settle: kernel("betweenness_settle")?,
@@ -371,8 +373,11 @@ impl<'g> State<'g> {
         }
         // SAFETY: the arguments match the kernel's. The list has the vertices.
         unsafe {
-            let blocks = blocks(shorts.count.div_ceil(THREADS));
-            queue.launch(&self.kernels.pull_short, blocks, (self.search, shorts, pull))?;
+            let warps = THREADS / 32;
+            let each = each_warp(shorts.count, warps * queue.grid(u64::MAX).blocks);
+            let blocks = blocks(shorts.count.div_ceil(warps * each));
+            let kernel = if each < 32 / GROUP { &self.kernels.pull_few } else { &self.kernels.pull_short };
+            queue.launch(kernel, blocks, (self.search, shorts, pull, each))?;
         }
         Ok(())
     }
@@ -407,6 +412,18 @@ impl<'g> State<'g> {
             unsafe { self.queue().launch(&self.kernels.settle, self.queue().grid(threads), arguments)? };
         }
         Ok(())
+    }
+}
+
+/// Returns the number of vertices that a warp pulls for at a time, if there are `count` vertices and the GPU runs about
+/// `warps` warps at once. The fewer vertices, the fewer for each, so that all warps share the longest rows.
+fn each_warp(count: u32, warps: u32) -> u32 {
+    match count / warps {
+        0 => 1,
+        1 => 2,
+        2..4 => 4,
+        4..64 => 8,
+        _ => 32,
     }
 }
 

@@ -38,7 +38,7 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
         let remedy = "metis lists every id up to the largest: choose another format";
         return Err(Error::input(input.name(), At::File, "at most 2^32 vertices for metis", found, remedy));
     }
-    let degrees = degrees(writing, counts.vertices)?;
+    let degrees = degrees(writing, counts.vertices as u64)?;
     let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
     let header = |entries: usize| {
         let counts = HeaderCounts { edges: entries as u64 / 2, ..counts };

@@ -162,6 +162,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         Format::Metis => metis::write(&writing, counts()?, target.memory)?,
         Format::Mtx | Format::Gr => {
             let counts = counts()?;
+            counts.check(input)?;
             output.push(encode::header(format, counts, weights).as_bytes())?;
             writing.stream(format)?
         }

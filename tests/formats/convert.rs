@@ -130,6 +130,20 @@ proptest! {
 }
 
 #[test]
+fn the_largest_id_goes_wherever_no_header_counts_vertices() {
+    let place = Place::new();
+    let line = format!("{} 5 7\n", u64::MAX);
+    place.write("in.txt", &line);
+    let write =
+        |name: &str| to(&place.path("in.txt"), &place.path(name)).map(|_| std::fs::read(place.path(name)).unwrap());
+    assert_eq!(write("out.txt").unwrap(), line.as_bytes());
+    assert!(write("out.npy").unwrap().ends_with(&[u64::MAX.to_le_bytes(), 5u64.to_le_bytes()].concat()));
+    for name in ["out.mtx", "out.gr", "out.graph"] {
+        assert!(matches!(write(name), Err(Error::Input { .. })), "{name}");
+    }
+}
+
+#[test]
 fn metis_out_of_core_is_the_same_file() {
     let folder = tempfile::tempdir().unwrap();
     let generator = gpugraph::internals::generate::Generator::kronecker(10, 8.0, 1).unwrap();

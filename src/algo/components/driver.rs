@@ -11,6 +11,7 @@ use crate::algo::{ChosenDevice, Run, Trial};
 use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::graph::csr::Block;
 use crate::graph::ids::DenseId;
 use crate::memory::{Buffer, bytes_of};
 use crate::prepare::input_ids::IdList;
@@ -21,8 +22,10 @@ use crate::store::checkpoint::Saved;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Number of rows or vertices that a thread takes at a time.
+/// Number of rows or vertices that a thread takes at a time, unless rows are short.
 const PART: usize = 1 << 10;
+/// Number of entries of short rows that a thread takes at a time.
+const PART_ENTRIES: usize = 1 << 15;
 
 /// Finds weakly connected components, or resumes the trial of an earlier run. With `on_cpu`, no GPU is used.
 /// Collective.
@@ -185,7 +188,7 @@ fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
 /// Joins trees along the edges of block `b`.
 fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Result<()> {
     let block = graph.block_store.block(b);
-    let rows = Parts::new(block.rows(), PART);
+    let rows = Parts::new(block.rows(), rows_at_once(block, threads));
     let join = |part| {
         signals::check()?;
         forest.join_rows(block, part, graph.info.direction);
@@ -194,6 +197,13 @@ fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Resul
     team(threads, &|_| rows.each(join))?;
     graph.block_store.release(b);
     Ok(())
+}
+
+/// Returns the number of rows of `block` that a thread takes at a time. Threads that are far apart seldom join the same
+/// trees, so short rows are taken in larger parts, of which every thread gets several.
+fn rows_at_once(block: Block<'_>, threads: usize) -> usize {
+    let of_entries = PART_ENTRIES * block.rows() / block.targets.len().max(1);
+    of_entries.min(block.rows() / (4 * threads)).max(PART)
 }
 
 /// Counts the sizes of the components, and writes the column if this is the last trial. `roots` has the root of each

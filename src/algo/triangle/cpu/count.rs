@@ -199,6 +199,17 @@ impl Fronts<'_, '_> {
         self.run(partner, wanted, stop, |fronts| Edges::new(fronts, counters, hubs, max_row))
     }
 
+    /// Sets the bits of the hubs in the front blocks, if they are not set, and their places if `places` is true.
+    fn set_hubs(&mut self, places: bool) {
+        let Counter { settings, hubs, .. } = &mut *self.counter;
+        if !std::mem::replace(&mut self.has_hubs, true) {
+            hubs.set(&self.fronts, settings.hubs);
+        }
+        if places {
+            hubs.count_places();
+        }
+    }
+
     fn run<'s, T: Tally>(
         &'s mut self,
         partner: Tile<'_>,
@@ -207,8 +218,8 @@ impl Fronts<'_, '_> {
         tally: impl Fn(&'s [Block<'s>]) -> T + Sync,
     ) -> Option<Vec<PairCount>> {
         let row_by_row = partner.wedges() <= FEW_WEDGES * partner.entries() as u64;
-        if !row_by_row && !std::mem::replace(&mut self.has_hubs, true) {
-            self.counter.hubs.set(&self.fronts, self.counter.settings.hubs, T::PLACES);
+        if !row_by_row {
+            self.set_hubs(T::PLACES);
         }
         let Counter { settings, prober, hubs, groups, workers: workers_of, .. } = &mut *self.counter;
         let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());

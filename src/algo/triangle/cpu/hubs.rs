@@ -47,9 +47,8 @@ impl HubBits {
         (chunks_below(limit) * size_of::<[u16; 8]>()) as u64
     }
 
-    /// Replaces the matrix by the rows below `limit` of the consecutive blocks `fronts`. If `places` is true, the place
-    /// of a hub in its row can be found ([`Self::before`]).
-    pub fn set(&mut self, fronts: &[Block<'_>], limit: u32, places: bool) {
+    /// Replaces the matrix by the rows below `limit` of the consecutive blocks `fronts`.
+    pub fn set(&mut self, fronts: &[Block<'_>], limit: u32) {
         self.first = fronts.first().map_or(0, |front| front.first_row.min(limit));
         self.end = fronts.last().map_or(0, |front| front.end_row().min(limit));
         self.chunks.clear();
@@ -72,14 +71,15 @@ impl HubBits {
                 (rest, row) = (those, group_end);
             }
         }
-        if places {
-            self.count_places();
-        }
+        self.before.clear();
     }
 
-    /// Counts the bits before each word of a row.
-    fn count_places(&mut self) {
-        self.before.clear();
+    /// Counts the bits before each word of a row, unless they are counted, so that the place of a hub in its row can be
+    /// found.
+    pub fn count_places(&mut self) {
+        if !self.before.is_empty() {
+            return;
+        }
         self.before.reserve_exact(self.chunks.len());
         for b in self.first..self.end {
             let mut sum = 0;
@@ -94,7 +94,7 @@ impl HubBits {
         }
     }
 
-    /// Returns, for each word of all rows, the number of bits of its row before it. [`Self::set`] has counted
+    /// Returns, for each word of all rows, the number of bits of its row before it. [`Self::count_places`] has counted
     /// them.
     #[inline]
     pub fn before(&self) -> &[u16] {

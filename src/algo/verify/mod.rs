@@ -189,12 +189,18 @@ impl<'a> Results<'a> {
         }
     }
 
+    /// Finds the file that has the results `path` alone. Returns its format and its path in the workdir, or `None` if
+    /// there is none.
+    pub fn own_file(&self, path: &str) -> Option<(OutputFormat, String)> {
+        let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
+        let mut files = formats.map(|format| (format, format!("{path}.{}", format.ending()))).into_iter();
+        files.find(|(_, file)| self.outputs.contains_key(file))
+    }
+
     /// Finds the file in which the task wrote the column `path`. Returns its format and its path in the workdir, or
     /// `None` if there is none.
     pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
-        let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
-        let mut files = formats.map(|format| (format, format!("{path}.{}", format.ending()))).into_iter();
-        files.find(|(_, file)| self.outputs.contains_key(file)).or_else(|| {
+        self.own_file(path).or_else(|| {
             // A Parquet table has all columns of a source or of the task.
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let is_table = |file: &str| {

@@ -259,8 +259,8 @@ impl<'g> State<'g> {
             reached.as_bytes(),
             found.as_bytes(),
         ];
-        let totals = totals_there;
-        let mut state = State { gpu, kernels, search, zeros, few_from, long_rows, direction, step, totals };
+        let mut state =
+            State { gpu, kernels, search, zeros, few_from, long_rows, direction, step, totals: totals_there };
         state.long_rows.list(&state.gpu.workspace.queue, &state.search, direction.row(0, Out))?;
         Ok(state)
     }
@@ -342,8 +342,8 @@ impl<'g> State<'g> {
     }
 
     /// Takes a bottom-up step for the sources in the bit mask `sources`: finds the next level among the vertices that
-    /// they have not reached, and counts the shortest paths to it. `looks` is true if the rows
-    /// of the last level have few of all entries.
+    /// they have not reached, and counts the shortest paths to it. `looks` is true if the rows of the last level have
+    /// few of all entries.
     pub(super) fn count_unreached(&self, sources: u32, looks: bool) -> Result<()> {
         let (SearchArguments { vertices, long_end, .. }, looks) = (self.search, u32::from(looks));
         // SAFETY: the arguments match the kernels'.

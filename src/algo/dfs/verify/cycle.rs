@@ -40,9 +40,7 @@ impl CycleCheck {
         if reported != length.min(MOST_OF_CYCLE as u64) {
             return Err(wrong(&format!("{reported} vertices of a cycle of {length} in the report")));
         }
-        // A Parquet table of the other columns has no cycle.
-        let own = columns.results.file("out/dfs/cycle").filter(|(_, file)| file.starts_with("out/dfs/"));
-        let Some((_, file)) = own else {
+        let Some((_, file)) = columns.results.own_file("out/dfs/cycle") else {
             let missing = || Err(wrong("the file of the reported cycle is missing"));
             return if length == 0 { Ok(CycleCheck { next, seen }) } else { missing() };
         };

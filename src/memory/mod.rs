@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use bytes::{Number, byte_cells, bytes_of, bytes_of_mut, cells, numbers_of, plain, word_cells};
-pub use pages::{discard, populate, random_access, usual_access, will_need};
+pub use pages::{discard, move_pages, populate, random_access, usual_access, will_need};
 pub use process::Process;
 pub use space::{addresses_left, give_back, set_allocator};
 

@@ -1,25 +1,68 @@
 //! Advice to the system on pages of memory: populating them before they are needed, and returning them.
 #![allow(unsafe_code)] // madvise has no safe form
 
-/// Size of a memory page in bytes.
-const PAGE: usize = 4096;
+use super::{HUGE, PAGE};
+use std::ops::Range;
 
 /// Gives the whole pages within pieces of a [`super::Buffer`] back to the system. Afterwards each word of the pieces is
 /// zero or unchanged. Adjacent pieces are given back together, so that whole huge pages can be freed.
-pub fn discard(mut pieces: Vec<&mut [u32]>) {
+pub fn discard(pieces: Vec<&mut [u32]>) {
+    joined(pieces).for_each(|range| free(range));
+}
+
+/// Moves the huge pages within pieces of a [`super::Buffer`] to the start of `place`, a part of another buffer, and
+/// gives other pages back to the system like [`discard`]. Afterwards the words of `place` have any value. Writing there
+/// takes less time than to fresh memory, whose pages the system has to clear. Pages are moved in at most `most` parts,
+/// because the system has a limit on parts of memory that were mapped differently. Returns the number of parts.
+pub fn move_pages(pieces: Vec<&mut [u32]>, place: &mut [u32], most: usize) -> usize {
+    let Range { start: place_start, end } = place.as_mut_ptr_range();
+    let mut room = place_start.addr().next_multiple_of(HUGE)..end.addr() / HUGE * HUGE;
+    let mut moved = 0;
+    for range in joined(pieces) {
+        let from = range.start.addr().next_multiple_of(HUGE);
+        let len = (range.end.addr() / HUGE * HUGE).saturating_sub(from).min(room.end.saturating_sub(room.start));
+        let mut rest = range.clone();
+        if len > 0 && moved < most {
+            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
+            // SAFETY: whole pages of private anonymous memory within slices that are borrowed mutably, so nobody else uses them. The old
+            // pages become zeros and the new ones have the old words, valid values of every word. A failure changes nothing. The system call
+            // is made directly for the reason that `Buffer::grow` gives.
+            let result = unsafe {
+                let (old, new) = (range.start.with_addr(from), place_start.with_addr(room.start));
+                libc::syscall(libc::SYS_mremap, old, len, len, flags, new)
+            };
+            if result != -1 {
+                moved += 1;
+                room.start += len;
+                free(range.start..range.start.with_addr(from));
+                rest.start = range.start.with_addr(from + len);
+            }
+        }
+        free(rest);
+    }
+    moved
+}
+
+/// Returns the addresses of `pieces` in order. Adjacent pieces are joined.
+fn joined(mut pieces: Vec<&mut [u32]>) -> impl Iterator<Item = Range<*mut u32>> {
     pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
-    let mut pieces = pieces.into_iter().peekable();
-    while let Some(piece) = pieces.next() {
-        let mut range = piece.as_mut_ptr_range();
-        while let Some(next) = pieces.next_if(|next| next.as_ptr().addr() == range.end.addr()) {
-            range.end = next.as_mut_ptr_range().end;
+    let mut pieces = pieces.into_iter().map(<[u32]>::as_mut_ptr_range).peekable();
+    std::iter::from_fn(move || {
+        let mut range = pieces.next()?;
+        while let Some(next) = pieces.next_if(|next| next.start.addr() == range.end.addr()) {
+            range.end = next.end;
         }
-        let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
-        if from < to {
-            // SAFETY: whole pages within pieces that are borrowed mutably, so nobody else uses them. Pages of private anonymous memory come
-            // back as zeros, a valid value of every word; a failure changes nothing.
-            unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_DONTNEED) };
-        }
+        Some(range)
+    })
+}
+
+/// Gives the whole pages of `range` back to the system. The range must be part of slices that are borrowed mutably.
+fn free(range: Range<*mut u32>) {
+    let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
+    if from < to {
+        // SAFETY: whole pages that nobody else uses, as the caller guarantees. Pages of private anonymous memory come back as zeros, a
+        // valid value of every word; a failure changes nothing.
+        unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_DONTNEED) };
     }
 }
 
@@ -75,6 +118,29 @@ mod tests {
         assert!(before.iter().chain(after.iter()).all(|&x| x == 7));
         // Together the two pieces are whole pages, except the first half of one.
         assert!(b[1024..4096].iter().all(|&x| x == 0) && b[512..1024].iter().all(|&x| x == 7));
+    }
+
+    #[test]
+    fn moved_pages_are_used_again_and_their_neighbours_stay() {
+        let (budget, words) = (Budget::new(1 << 30, 1).expect("room for the process"), HUGE / 4);
+        let mut from = budget.zeroed::<u32>(5 * words, "a test").expect("fits");
+        let mut to = budget.zeroed::<u32>(4 * words, "a test").expect("fits");
+        from.fill(7);
+        to.fill(1);
+        // The pieces in the middle are two huge pages together, and parts of two others. One huge page has room.
+        let [before, first, second, after] = from
+            .get_disjoint_mut([0..1000, 1000..2 * words + 5, 2 * words + 5..4 * words - 9, 4 * words - 9..5 * words])
+            .expect("apart");
+        let moved = move_pages(vec![second, first], &mut to[words - 1..3 * words - 1], 9);
+        assert!(before.iter().chain(after.iter()).all(|&x| x == 7));
+        assert!(to[..words].iter().chain(&to[2 * words..]).all(|&x| x == 1));
+        assert!(to[words..2 * words].iter().all(|&x| x == if moved == 1 { 7 } else { 1 }));
+        assert!(from[1024..4 * words - 1024].iter().all(|&x| x == 0));
+        to.fill(2);
+        from.fill(3);
+        assert!(to.iter().all(|&x| x == 2) && from.iter().all(|&x| x == 3));
+        assert_eq!(move_pages(vec![&mut from], &mut to, 0), 0);
+        assert!(to.iter().all(|&x| x == 2) && from.iter().all(|&x| x == 0));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub mod staged_rows;
 use crate::error::{Error, Result};
 use crate::formats::Visitor;
 use crate::graph::{Bins, Direction};
-use crate::memory::{bytes_of, bytes_of_mut, discard};
+use crate::memory::{bytes_of, bytes_of_mut, discard, move_pages};
 use crate::store::scratch::ScratchFile;
 use device_lines::{DeviceLines, LineRun};
 use line::{EdgeLine, NONE};
@@ -131,9 +131,16 @@ impl<'a> Partition<'a> {
     /// Gives the memory of the bins of block `block` back to the system. The block must be written, and its `rows` no
     /// longer needed. One call gives all memory back, so that whole huge pages are freed.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
-        let mut chunks = std::mem::take(&mut self.pool.lock().read[block]);
+        let mut chunks = self.pool.lock().take_read(block);
         chunks.extend(rows.into_iter().flat_map(StagedRows::into_chunks));
         discard(chunks);
+    }
+
+    /// Moves the memory of the bins of block `block`, whose edges were all read, to the start of `place`, as whole pages
+    /// in at most `most` parts. Gives the rest back to the system. Returns the number of parts.
+    pub fn move_memory(&self, block: usize, place: &mut [u32], most: usize) -> usize {
+        let read = self.pool.lock().take_read(block);
+        move_pages(read, place, most)
     }
 
     /// Appends a line (group of edges) to bin `bin`, with weights if edges have weights.

@@ -1,19 +1,21 @@
 //! The memory of the bins, divided into chunks: a bin grows by one chunk at a time. The chunks of the bins of a block
 //! are adjacent.
 
-/// Number of words of the largest slab, a piece of memory that has several chunks.
-const SLAB: usize = (4 << 20) / 4;
+/// Number of words of a huge page.
+const HUGE: usize = (2 << 20) / 4;
 
 /// Pool of the chunks (pieces of memory for edges) that no bin uses yet.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
-    /// Slabs of chunks that no block uses yet; a slab is a few huge pages.
+    /// Slabs that no block uses yet. A slab is a piece of memory for several chunks, of whole huge pages if possible.
     slabs: Vec<&'a mut [u32]>,
     /// For each block, the free chunks of the slab that it took last. The chunks of a block are adjacent, so that whole
     /// huge pages can be given back to the system once the block is sorted.
     open: Vec<Vec<&'a mut [u32]>>,
     /// For each block, the chunks whose edges were read. They can be reused.
     pub(super) read: Vec<Vec<&'a mut [u32]>>,
+    /// For each block, the ends of its slabs that are too short for a chunk.
+    tails: Vec<Vec<&'a mut [u32]>>,
     /// Number of free chunks in `slabs` and `open`.
     pub(super) left: usize,
     /// Number of wanted bins without a chunk. One chunk is reserved for each of these bins. In a sorted input, the
@@ -30,30 +32,43 @@ impl<'a> Pool<'a> {
     /// Divides `memory` into chunks of `chunk` words, for the bins of `blocks` blocks; `waiting` of the bins are
     /// wanted.
     pub(super) fn new(memory: &'a mut [u32], chunk: usize, blocks: usize, waiting: usize) -> Self {
-        let left = memory.len() / chunk;
-        let per_slab = (SLAB / chunk).clamp(1, (left / (8 * blocks.max(1))).max(1));
-        let slabs = memory[..left * chunk].chunks_mut(per_slab * chunk).rev().collect();
         let lists = || (0..blocks).map(|_| Vec::new()).collect();
-        Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected: 0 }
+        let (open, read, tails) = (lists(), lists(), lists());
+        let mut pool = Pool { slabs: Vec::new(), open, read, tails, left: 0, waiting, chunk, per_slab: 1, expected: 0 };
+        pool.plan_slabs(memory.len() / chunk);
+        pool.add(memory);
+        pool
+    }
+
+    /// Chooses the number of chunks of a slab: as few as fill whole huge pages, but fewer if the pool has too few of
+    /// its `chunks` chunks for every block.
+    fn plan_slabs(&mut self, chunks: usize) {
+        let whole = (HUGE >> self.chunk.trailing_zeros()).max(1);
+        self.per_slab = whole.min(chunks / (8 * self.open.len().max(1))).max(1);
+    }
+
+    /// Divides `memory` into slabs. The last slab also has what is too short for a chunk.
+    fn add(&mut self, memory: &'a mut [u32]) {
+        let (chunks, slab) = (memory.len() / self.chunk, self.per_slab * self.chunk);
+        let (slabs, last) = memory.split_at_mut(chunks.saturating_sub(1) / self.per_slab * slab);
+        self.slabs.extend(slabs.chunks_exact_mut(slab).chain([last]).rev());
+        self.left += chunks;
     }
 
     /// Announces that [`Self::adopt`] will add up to `words` words.
     pub(super) fn expect(&mut self, words: usize) {
         self.expected = words;
-        let chunks = self.left + words / self.chunk;
-        self.per_slab = (SLAB / self.chunk).clamp(1, (chunks / (8 * self.open.len().max(1))).max(1));
+        self.plan_slabs(self.left + words / self.chunk);
     }
 
     /// Adds announced memory to the pool. Bins use it before other memory, because its pages have been touched. Returns
     /// the memory if the pool does not need it.
     pub(super) fn adopt<'m: 'a>(&mut self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
-        let chunks = memory.len() / self.chunk;
-        if memory.len() > self.expected || chunks == 0 {
+        if memory.len() > self.expected || memory.len() < self.chunk {
             return Some(memory);
         }
         self.expected -= memory.len();
-        self.left += chunks;
-        self.slabs.extend(memory[..chunks * self.chunk].chunks_mut(self.per_slab * self.chunk).rev());
+        self.add(memory);
         None
     }
 
@@ -63,11 +78,20 @@ impl<'a> Pool<'a> {
         if self.open[block].is_empty()
             && let Some(slab) = self.slabs.pop()
         {
-            self.open[block].extend(slab.chunks_exact_mut(self.chunk).rev());
+            let (chunks, tail) = slab.split_at_mut(slab.len() / self.chunk * self.chunk);
+            self.open[block].extend(chunks.chunks_exact_mut(self.chunk).rev());
+            self.tails[block].push(tail);
         }
         let taken = self.open[block].pop().or_else(|| self.open.iter_mut().find_map(Vec::pop));
         self.left -= usize::from(taken.is_some());
         taken
+    }
+
+    /// Takes the memory of `block` whose edges were read. Once all its edges were read, this is whole slabs.
+    pub(super) fn take_read(&mut self, block: usize) -> Vec<&'a mut [u32]> {
+        let mut read = std::mem::take(&mut self.read[block]);
+        read.append(&mut self.tails[block]);
+        read
     }
 }
 
@@ -78,10 +102,9 @@ mod tests {
     #[test]
     fn a_block_takes_its_own_slab_then_any() {
         let mut memory: Vec<u32> = (0..12).collect();
-        let slabs = memory.chunks_mut(4).rev().collect();
-        let lists = || (0..2).map(|_| Vec::new()).collect();
-        let (left, waiting, chunk, per_slab, expected) = (6, 0, 2, 2, 0);
-        let mut pool = Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected };
+        let mut pool = Pool::new(&mut [], 2, 2, 0);
+        pool.per_slab = 2;
+        pool.add(&mut memory);
         // Chunks have two words. Two blocks take chunks alternately, and the chunks of each block are adjacent.
         let mut take = |block| pool.take(block).map(|chunk| chunk[0]);
         assert_eq!([take(0), take(1), take(0), take(1)], [Some(0), Some(4), Some(2), Some(6)]);

@@ -35,6 +35,10 @@ pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize>
     entries.into_iter().enumerate().map(size).collect()
 }
 
+/// Maximum number of parts in which pages of bins become pages of rows. Linux allows a process 65,530 mappings, and each
+/// part becomes a mapping of its own.
+const MOST_MOVES: usize = 1 << 14;
+
 /// Number of u64 values in the summary of degrees that a kernel returns: the sum, the largest degree, and the number of
 /// wedges in 128 bits.
 pub(super) const SUMS: u64 = 4;
@@ -63,8 +67,9 @@ impl Sorters<'_> {
         };
         let put = |lane: &mut SortLane<'_>,
                    sorted: &SortedOnGpu,
-                   &PlacedBin { bin, block, before, .. }: &PlacedBin,
+                   &PlacedBin { bin, block, before, done }: &PlacedBin,
                    targets: u64| {
+            done.into_iter().for_each(|done| build.partition.release(done, Vec::new()));
             let (span, distinct) = (&bins.spans[bin], u64::from(sorted.distinct));
             let words = |byte: u64, len: u64| memory.part(byte / 4..byte / 4 + len);
             let queue = lane.lane.queue();
@@ -96,10 +101,13 @@ impl Sorters<'_> {
         let mut blocks = blocks.iter_mut();
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
+        let mut moves = MOST_MOVES;
         let room = |&PlacedBin { bin, block, before, done }: &PlacedBin, entries: &[u64]| {
-            // The memory of the previous block's bins is freed, to make room for rows.
-            done.into_iter().for_each(|done| build.partition.release(done, Vec::new()));
             let (offsets, targets) = &mut left[block];
+            // The rows take over the pages of the previous block's bins.
+            if let Some(done) = done {
+                moves -= build.partition.move_memory(done, targets, moves);
+            }
             let rows = bins.spans[bin].rows.clone();
             // The last bin of a block also writes the end of the last row.
             let last = rows.end == layout.block(block).rows.end;
@@ -232,8 +240,6 @@ impl<R, F: FnMut(&PlacedBin, &[u64]) -> R> SharedBins<'_, '_, F> {
             let ready = started.elapsed();
             let Some((placed, room)) = self.place(bin, sorted.distinct.into()) else { return Ok(()) };
             let placed_at = started.elapsed();
-            // The copies of rows on the host can then reuse pages that were in use a moment ago.
-            placed.done.into_iter().for_each(|block| partition.release(block, Vec::new()));
             put(lane, &sorted, &placed, room)?;
             let (uploaded, done) = (sorted.uploaded, started.elapsed());
             lane.add_times([uploaded, ready - uploaded, placed_at - ready, done - placed_at]);

@@ -216,6 +216,17 @@ fn rounds_for_one_thread_and_for_all_in_turn() {
     checked.holds(Taken::File(WeightType::U32), &[0, hub], &sets);
 }
 
+/// All vertices push where no distance beyond the last pushed bucket fits.
+#[test]
+fn sums_near_the_largest_weight_are_found_by_all_methods() {
+    let edges = [(0, 1, "2.05e38"), (1, 2, "1e38"), (0, 3, "3.3e38"), (2, 3, "1e36")];
+    let leaves = (10..1510).map(|leaf| (2, leaf, "1e36"));
+    let far = (5000..6500).map(|v| (v, v + 1, "2e38"));
+    let text: String =
+        edges.into_iter().chain(leaves).chain(far).map(|(u, v, weight)| format!("{u} {v} {weight}\n")).collect();
+    by_every_method(&Checked::of_decimals(&text, true), Taken::File(WeightType::F32), &[0, 5000]);
+}
+
 /// Threads that wait take no time of processors: a path has one vertex in each round.
 #[test]
 fn threads_without_work_take_no_processor_time() {

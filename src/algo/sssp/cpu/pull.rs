@@ -47,7 +47,9 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
         return false;
     }
     let cap = A::least(bucket + 1 + CAPPED, graph.width);
-    if push(walk, here, "cap", PushOptions { cap: Some(cap), ..PushOptions::whole() }).is_none() {
+    // No distance may be as long as the cap. Then all vertices push.
+    let below = Some(cap).filter(|&cap| cap < A::UNREACHED);
+    if push(walk, here, "cap", PushOptions { cap: below, ..PushOptions::whole() }).is_none() {
         return false;
     }
     walk.bins(here.thread).clear();

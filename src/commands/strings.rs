@@ -33,6 +33,7 @@ impl Numbered {
     /// Errors of the input and of the disk.
     pub fn new(input: &Input, output: &Path, threads: usize) -> Result<Numbered> {
         convert::writable(&list_of(output))?;
+        convert::refuse_overlap(input, &list_of(output))?;
         let parent = output.parent().unwrap_or(Path::new(""));
         make_folder(parent)?;
         let folder = TemporaryFolder::new(parent)?;

@@ -1,7 +1,7 @@
 //! Counts the vertices and edges that the header of an output file declares.
 
 use crate::error::{At, Error, Result};
-use crate::formats::{Halves, Input, LargestId, Watch, WeightType};
+use crate::formats::{Halves, Input, LargestId, MOST_VERTICES, Watch, WeightType};
 
 /// The numbers that the header of an output file declares.
 #[derive(Clone, Copy)]
@@ -15,13 +15,13 @@ pub(super) struct HeaderCounts {
 }
 
 impl HeaderCounts {
-    /// Returns an error if there are more vertices than readers of headers expect.
+    /// Returns an error if there are more vertices than readers of headers accept.
     pub fn check(&self, input: &Input) -> Result<()> {
-        if self.vertices <= u64::MAX.into() {
+        if self.vertices <= MOST_VERTICES.into() {
             return Ok(());
         }
-        let remedy = "choose a format without a header, such as u64";
-        Err(Error::input(input.name(), At::File, "ids below 2^64 - 1", "that id", remedy))
+        let (found, remedy) = (format!("id {}", self.vertices - 1), "choose a format without a header, such as u64");
+        Err(Error::input(input.name(), At::File, "ids below 2^63 for a header", found, remedy))
     }
 }
 

@@ -62,6 +62,7 @@ pub(super) fn weights_file(input: &Input, out: &Path, format: Format, weights: b
             path.display()
         )));
     }
+    super::refuse_overlap(input, &path)?;
     if !weights && there.is_some() {
         return Err(Error::Usage(format!(
             "{}: would be taken for the weights of {}, which has none; remove it, or write to a file of another name",

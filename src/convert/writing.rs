@@ -64,7 +64,7 @@ impl Append<'_> {
                 let expected = format!("weights that f32 represents exactly, for {format}");
                 let mut shown = b"weight ".to_vec();
                 encode::append_weight(&mut shown, weight, kind);
-                let remedy = "round them with --weights f32, or choose a format of numbers as text, such as mtx";
+                let remedy = "choose a format of numbers as text, such as mtx, or round them with gpugraph convert --weights f32";
                 Error::input(name, At::File, expected, String::from_utf8_lossy(&shown), remedy)
             }
         }

@@ -71,6 +71,7 @@ pub use part::Part;
 pub(crate) use part::UseOfDirection;
 pub(crate) use pass::layout::BodyLayout;
 pub use pass::share::Share;
+pub(crate) use pass::state::MOST_VERTICES;
 pub(crate) use pass::state::ScanState;
 pub use scan::input_cache::{CacheUse, InputCache, Slab};
 pub use scan::share_result::{Halves, Scan, ShareResult};

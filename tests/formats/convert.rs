@@ -141,6 +141,12 @@ fn the_largest_id_goes_wherever_no_header_counts_vertices() {
     for name in ["out.mtx", "out.gr", "out.graph"] {
         assert!(matches!(write(name), Err(Error::Input { .. })), "{name}");
     }
+    // Readers of headers accept 2^63 vertices.
+    for (id, fits) in [((1u64 << 63) - 1, true), (1 << 63, false)] {
+        place.write("in.txt", format!("{id} 5\n"));
+        assert_eq!([write("out.mtx").is_ok(), write("out.gr").is_ok()], [fits; 2], "{id}");
+    }
+    assert!(to(&place.path("out.mtx"), &place.path("back.txt")).is_ok());
 }
 
 #[test]

@@ -147,6 +147,16 @@ fn an_output_that_is_of_the_input_is_refused_before_anything_is_written() {
         assert!(said.error().contains("belongs to the input"), "{from} {to}: {}", said.err);
     }
     place.gpugraph(&["generate", "product", "in/a.txt", "hard.txt", "-o", "hard.txt"]).expect(2);
+    // A file that is written next to the output may be of the input as well.
+    for (from, line) in [
+        ("names.u32.ids.txt", &["names.u32", "--ids", "string"][..]),
+        ("w.graph500.weights", &["w.graph500", "--from", "text"]),
+    ] {
+        place.write(from, "7 8 1\n8 9 2\n");
+        let said = place.gpugraph(&[&["convert", from], line].concat()).expect(2);
+        assert!(said.error().contains("belongs to the input"), "{from}: {}", said.err);
+        assert_eq!(fs::read_to_string(place.path(from)).unwrap(), "7 8 1\n8 9 2\n");
+    }
     assert_eq!(fs::read_to_string(place.path("in/a.txt")).unwrap(), "0 1\n1 2\n");
     assert_eq!(fs::metadata(place.path("in/a.txt")).unwrap().modified().unwrap(), before);
     assert_eq!(fs::read_dir(place.path("in")).unwrap().count(), 2);

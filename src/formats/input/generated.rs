@@ -121,10 +121,9 @@ pub(crate) fn scan(
         }
     });
     shared.check()?;
-    let made = all_made.into_inner();
-    let found = generator.weights().filter(|_| made > 0);
     let declared = generator.declares_vertices().then(|| generator.vertices());
-    Ok(ShareResult::generated(made, declared, generator.identity(), (shared.weights, found)))
+    let weights = (shared.weights, generator.weights());
+    Ok(ShareResult::generated(all_made.into_inner(), declared, generator.identity(), weights))
 }
 
 /// The buffers of a thread. Of `narrow` and `wide`, only one is used.

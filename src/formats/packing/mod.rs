@@ -103,6 +103,8 @@ pub(super) fn of_bytes(head: &[u8]) -> Packing {
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] if unpacks_zstd(head) => Packing::Zstd,
         [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => Packing::Bzip2,
+        // A stream of no bytes has no block, only the end.
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x17, b'r', b'E', b'8', b'P', 0x90, ..] => Packing::Bzip2,
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Xz,
         _ => Packing::Plain,
     }

@@ -18,7 +18,7 @@ use crate::formats::{
 pub(crate) const CHUNK: usize = 8 << 20;
 
 /// Maximum number of vertices that a header may declare.
-const MOST_VERTICES: u64 = 1 << 63;
+pub(crate) const MOST_VERTICES: u64 = 1 << 63;
 
 /// The state that all threads of a scan share.
 pub(crate) struct ScanState<'a> {

@@ -1,6 +1,7 @@
 //! `limits.host_memory` holds: in what the report says, and under a memory cgroup that kills whoever takes more.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -151,12 +152,16 @@ fn shapes(place: &Place) -> Vec<(&'static str, String)> {
     let star: Vec<_> = (1..3000).map(|v| [0, v]).collect();
     let sparse: Vec<_> = random_edges(900, 4000, 3).into_iter().map(|pair| pair.map(|id| id * 0x3_0000_0001)).collect();
     let text: String = random_edges(600, 1500, 8).iter().map(|[u, v]| format!("{u} {v}\n")).collect();
+    let ids: String = (0..700).map(|id| format!("{id}\n")).collect();
+    let mut packed = liblzma::write::XzEncoder::new(vec![], 6);
+    packed.write_all(ids.as_bytes()).expect("packed");
+    let listed = place.write("ids.txt.xz", packed.finish().expect("packed"));
     vec![
         ("karate", format!("path = '{}/tests/data/karate.txt'", env!("CARGO_MANIFEST_DIR"))),
         ("path", path(place.u32("path.u32", &(1..20_000).map(|v| [v - 1, v]).collect::<Vec<_>>()))),
         ("star", path(place.u32("star.u32", &star))),
         ("sparse", path(place.u64("sparse.u64", &sparse))),
-        ("text", path(place.write("edges.txt", text))),
+        ("text", format!("{}\nvertices = '{}'", path(place.write("edges.txt", text)), listed.display())),
         ("loops", path(place.u32("loops.u32", &[[3, 3], [9, 9]]))),
         ("skewed", "kronecker = { scale = 13, edge_factor = 16, seed = 3 }".into()),
         ("even", "uniform = { scale = 15, edge_factor = 6, seed = 3 }".into()),

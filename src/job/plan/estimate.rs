@@ -124,7 +124,9 @@ impl JobSize<'_> {
         // The counters of each thread are as large as the limit allows.
         let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
         let least = if input.has_names() { Names::least_bytes(threads) } else { sorted_list::least_bytes(threads) };
-        let dictionary = if self.may_be_sparse { reading + least } else { 0 };
+        // A list of vertices is read in place of the edges.
+        let listed = input.vertices.as_ref().map_or(reading, |list| list.scratch_bytes(threads));
+        let dictionary = if self.may_be_sparse { listed + least } else { 0 };
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
         let may_keep = self.basis.is_bound() && !self.graph.sparse;

@@ -325,6 +325,8 @@ fn files_of_a_larger_list_that_were_damaged_are_made_anew() {
     let cut: fn(&mut Vec<u8>) = |bytes| bytes.truncate(bytes.len() / 2);
     // Another element that is there, or a step more.
     let flip: fn(&mut Vec<u8>) = |bytes| bytes.first_mut().into_iter().for_each(|byte| *byte ^= 1);
+    // A link to an element beyond the last.
+    let beyond: fn(&mut Vec<u8>) = |bytes| bytes.iter_mut().skip(7).step_by(8).for_each(|byte| *byte ^= 0x40);
     for (round, name, change) in [
         (Some(5), "chains", strange),
         (Some(5), "requests", strange),
@@ -332,6 +334,8 @@ fn files_of_a_larger_list_that_were_damaged_are_made_anew() {
         (Some(5), "chains", flip),
         (Some(5), "requests", flip),
         (Some(2), "unit", flip),
+        (Some(2), "unit", beyond),
+        (Some(2), "unit", strange),
         (None, "ranks", flip),
     ] {
         // The last round but one, of as many as the run before took.

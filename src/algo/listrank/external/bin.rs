@@ -2,7 +2,7 @@
 //! and may stand for several steps.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::contraction::Contraction;
 use super::files::{path, read_all};
@@ -51,7 +51,8 @@ impl<I: Index> BinArrays<I> {
         Ok(BinArrays { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
     }
 
-    /// Reads the links of a bin. Returns false if two links lead to the same element.
+    /// Reads the links of a bin, which is the last that has elements. Returns false if two links lead to the same element,
+    /// or one to or from an element that no bin has any more.
     ///
     /// # Errors
     /// Read errors, and errors of `check_cancelled`.
@@ -68,18 +69,25 @@ impl<I: Index> BinArrays<I> {
             ranges[number].clone().for_each(|i| arrays.clear(i));
             Ok(())
         })?;
-        let entered = AtomicU64::new(0);
+        let (entered, all_exist) = (AtomicU64::new(0), AtomicBool::new(true));
+        let end = self.first + self.len as u64;
+        let add = |[x, u, steps]: [I; 3]| {
+            if x.wide() >= end || u != I::END && u.wide() >= end {
+                all_exist.store(false, Ordering::Relaxed);
+            }
+            arrays.add(x, u, steps)
+        };
         read_links::<I, 2>("unit", bin, state.unit[bin as usize], work, &|links| {
-            let into = links.iter().filter(|&&[x, u]| arrays.add(x, u, I::of(1))).count();
+            let into = links.iter().filter(|&&[x, u]| add([x, u, I::of(1)])).count();
             entered.fetch_add(into as u64, Ordering::Relaxed);
         })?;
         read_links::<I, 3>("weighted", bin, state.weighted[bin as usize], work, &|links| {
-            let into = links.iter().filter(|&&[x, u, steps]| arrays.add(x, u, steps)).count();
+            let into = links.iter().filter(|&&link| add(link)).count();
             entered.fetch_add(into as u64, Ordering::Relaxed);
         })?;
         let has_entry = |i: &usize| I::get(&arrays.entries[2 * i]) != none();
         let with = gathered(work.threads, &|number| Ok(ranges[number].clone().filter(has_entry).count() as u64))?;
-        Ok(entered.into_inner() == with.iter().sum::<u64>())
+        Ok(all_exist.into_inner() && entered.into_inner() == with.iter().sum::<u64>())
     }
 
     /// Divides the elements of the bin into ranges, one for each thread.

@@ -202,6 +202,7 @@ fn load(workdir: &Path) -> Result<Option<Manifest>> {
             tracing::warn!("{e}");
             let mut manifest = Manifest::default();
             manifest.stopped = Some("its manifest was damaged".into());
+            manifest.is_lost = true;
             Ok(Some(manifest))
         }
         Err(e) => Err(e),

@@ -1,11 +1,11 @@
 //! The stages of tasks on a graph or list: each runs the trials that are not done yet, and makes their results durable.
 
 use crate::algo::run::Units;
-use crate::algo::{ByInput, Devices, InputRef, Outcome, Run, Task, about_column};
+use crate::algo::{ALGORITHMS, ByInput, Devices, InputRef, Outcome, Run, Task, about_column};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::Result;
 use crate::job::context::Context;
-use crate::job::input;
+use crate::job::input::{self, occupied};
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::stage::{Stage, StageResults};
 use crate::job::state::manifest::Manifest;
@@ -189,6 +189,9 @@ impl Stage for OtherResults {
     /// Removes the records and files of tasks on another graph or with another first id. Results that were found without
     /// direction stay when the graph gets direction. Also removes unfinished tasks with another table. A finished task
     /// with another table is replaced later, when the job runs that task.
+    ///
+    /// # Errors
+    /// [`Error::Occupied`] if other tables have finished results with another first id.
     fn open_or_make(
         &mut self,
         context: &mut Context,
@@ -201,6 +204,7 @@ impl Stage for OtherResults {
         if let Some(before) = manifest.content().filter(|&before| before != contents.edges) {
             manifest.tasks.iter_mut().for_each(|(name, record)| record.adopt_direction(name, before, contents.edges));
         }
+        occupied::check_first_id(&context.job, manifest, contents.first_id)?;
         let is_begun = |record: &TaskRecord| !record.done && !keys.iter().any(|&key| record.is_of(key));
         let is_other = |name: &str, record: &TaskRecord| {
             record.first_id != contents.first_id || !record.is_on(name, contents.edges) || is_begun(record)
@@ -214,20 +218,31 @@ impl Stage for OtherResults {
                 context.on_leader(|| remove_unlisted(&context.job.workdir, manifest, &name))?;
             }
         }
+        // Unfinished results of another format, and all results of a manifest that is lost, are made again.
+        let has_other_format = |record: &TaskRecord| !record.done && record.format != context.job.format;
+        let is_unlisted = |name: &str| manifest.is_lost || manifest.tasks.get(name).is_some_and(has_other_format);
+        for name in ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(|name| is_unlisted(name)) {
+            context.on_leader(|| remove_unlisted(&context.job.workdir, manifest, name))?;
+        }
+        manifest.is_lost = false;
         Ok(true)
     }
 }
 
-/// Removes columns that a killed run wrote but could not record, in the folder of the algorithm and in `out` itself.
+/// Removes results that a killed run wrote but could not record, in the folder of the algorithm and in `out` itself.
 fn remove_unlisted(workdir: &Path, manifest: &Manifest, algorithm: &str) -> Result<()> {
     let out = workdir.join("out");
     let listed = manifest.tasks.values().flat_map(|record| record.outputs.keys());
     let listed: HashSet<PathBuf> = listed.map(|file| workdir.join(file)).collect();
-    let of_all = WalkDir::new(&out).max_depth(1);
-    for entry in of_all.into_iter().chain(WalkDir::new(out.join(algorithm))).filter_map(std::result::Result::ok) {
-        let is_column = about_column(entry.path()).is_some();
-        if entry.file_type().is_file() && is_column && !listed.contains(entry.path()) {
-            remove_output(entry.path(), &out)?;
+    let (of_all, folder) = (WalkDir::new(&out).max_depth(1), out.join(algorithm));
+    // A table has the name of its algorithm, or in the folder that of a source.
+    let table = out.join(format!("{algorithm}.parquet"));
+    for entry in of_all.into_iter().chain(WalkDir::new(&folder)).filter_map(std::result::Result::ok) {
+        let path = entry.path();
+        let is_table = path == table || path.starts_with(&folder) && path.extension() == table.extension();
+        let is_result = is_table || about_column(path).is_some();
+        if entry.file_type().is_file() && is_result && !listed.contains(path) {
+            remove_output(path, &out)?;
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ mod failpoints;
 mod identity;
 mod ids;
 mod inputs;
+mod leftovers;
 mod limits;
 mod packaging;
 mod pipeline;

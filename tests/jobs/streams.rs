@@ -190,6 +190,41 @@ fn a_finished_job_answers_for_what_is_piped_in_now() {
 }
 
 #[test]
+fn a_finished_job_that_reads_its_pipe_in_another_way_has_no_old_answer() {
+    let place = Place::new();
+    let path = place.write("path.txt", "0 1\n1 2\n2 3\n");
+    let nothing = place.write("nothing.txt", "");
+    place.write("ids.txt", "0\n1\n2\n3\n");
+    place.write("more.txt", "0 2\n");
+    let set = |keys: &[&str]| keys.iter().flat_map(|key| ["--set".to_owned(), (*key).to_owned()]).collect::<Vec<_>>();
+    let run = |stdin: &Path, keys: &[&str]| {
+        let set = set(keys);
+        run_from(&place, stdin, &set.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    place.job("path = '-'\nformat = 'text'", "[bfs]\nsources = [1]\nwrite = true\n");
+    run(&path, &[]).expect(0);
+    run(&path, &[]).expect(0);
+    run(&nothing, &[]).expect(0);
+    run(&path, &["input.directed=true"]).expect(5);
+    run(&nothing, &["input.directed=true"]).expect(3);
+    let said = place.gpugraph(&["verify", "job.toml", "--set", "input.directed=true"]);
+    assert_eq!(said.code, 5, "{}{}", said.out, said.err);
+    // Files beside the stream may have changed, at the same size.
+    for [key, file, other] in
+        [["vertices = 'ids.txt'", "ids.txt", "0\n1\n2\n3\n7\n"], ["path = ['-', 'more.txt']", "more.txt", "0 3\n"]]
+    {
+        fs::remove_dir_all(place.workdir()).unwrap();
+        let input = if key.starts_with("path") { key.to_owned() } else { format!("path = '-'\n{key}") };
+        place.job(&format!("{input}\nformat = 'text'"), "[bfs]\nsources = [1]\nwrite = true\n");
+        run(&path, &[]).expect(0);
+        run(&path, &[]).expect(0);
+        place.write(file, other);
+        run(&path, &[]).expect(5);
+        run(&nothing, &[]).expect(3);
+    }
+}
+
+#[test]
 fn a_signal_ends_the_waiting_for_a_pipe_that_stays_open() {
     let (place, ..) = piped();
     for (number, format) in [(15, "text"), (2, "u32")] {

@@ -3,9 +3,11 @@
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
+use crate::graph::ids::FirstId;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::input::{of_job, version_key};
 use crate::job::state::manifest::Manifest;
+use crate::job::state::record::TaskRecord;
 use crate::prepare::prepared::InputInfo;
 
 /// Returns an error if the workdir holds finished results of another input. Edges are not read yet, so only paths and
@@ -54,6 +56,18 @@ pub(crate) fn check_weights(job: &Job, manifest: &Manifest, content: u64, weight
         true => Err(refusal(job, manifest, None, &job.input)),
         false => Ok(()),
     }
+}
+
+/// Returns an error if the workdir holds finished results of tables that the job does not have, and with another first
+/// id than `first_id`, the job's.
+///
+/// # Errors
+/// [`Error::Occupied`].
+pub(crate) fn check_first_id(job: &Job, manifest: &Manifest, first_id: FirstId) -> Result<()> {
+    let is_of_job = |name: &str| job.tasks.iter().any(|task| task.name() == name);
+    let is_other =
+        |(name, record): (&String, &TaskRecord)| record.done && record.first_id != first_id && !is_of_job(name);
+    if manifest.tasks.iter().any(is_other) { Err(refusal(job, manifest, None, &job.input)) } else { Ok(()) }
 }
 
 /// Returns an error if the job reads the input in another way than the job that found the results. Keys of `[input]`

@@ -61,7 +61,7 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
         let (file, copied) = copy(job, stream, &folder, *place)?;
         if copied.bytes == 0 {
             manifest.spool = before.clone().map(|before| Spool { there: false, ..before });
-            if spool.streams.is_empty() && finished && before.is_some() && is_read_alike(job, manifest) {
+            if finished && before.is_some() && is_known_to_be_same(job, found, manifest) {
                 tracing::info!("{} delivers no data: the results of its earlier data stay", stream.name());
                 return Ok(());
             }
@@ -73,14 +73,18 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
     let copies = |spool: &Spool| spool.streams.iter().map(|s| (s.place, s.copy)).collect::<Vec<_>>();
     let same = finished && before.is_some_and(|before| copies(&before) == copies(&spool));
     manifest.spool = Some(spool);
-    let same = same && is_read_alike(job, manifest);
+    let same = same && is_known_to_be_same(job, found, manifest);
     manifest.spool.iter_mut().for_each(|spool| spool.same = same);
     Ok(())
 }
 
-/// Returns true if the job reads its input with the same names and formats as the run that the manifest records.
-fn is_read_alike(job: &Job, manifest: &Manifest) -> bool {
-    manifest.input.as_ref() == Some(&absolute_input(job, manifest))
+/// Returns true if the input of the job is nothing but the streams `found`, and the job reads them as the run that the
+/// manifest records did. Then the same data is the same input.
+fn is_known_to_be_same(job: &Job, found: &[(usize, Stream)], manifest: &Manifest) -> bool {
+    let InputSpec::Files { paths, vertices: None, .. } = &job.input else { return false };
+    let is_alike =
+        manifest.input.as_ref() == Some(&absolute_input(job, manifest)) && manifest.other_keys(job).is_empty();
+    is_alike && paths.len() == found.len()
 }
 
 /// Takes over the copies of an earlier run, and returns their record. Fails if a stream now delivers other data.

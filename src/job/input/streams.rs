@@ -90,8 +90,7 @@ pub(crate) fn is_gone(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| !spool.there)
 }
 
-/// Returns true if the streams delivered the same data that the finished job's results were computed from, and the job
-/// reads this data in the same way.
+/// Returns true if the streams delivered the same input that the finished job's results were computed from.
 pub(crate) fn is_same(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| spool.same)
 }

@@ -51,6 +51,9 @@ pub struct Manifest {
     pub stopped: Option<String>,
     /// Exit code of the last run, if it could record one.
     pub exit_code: Option<u8>,
+    /// True after a damaged manifest was replaced by this one, until results that are in no record are removed.
+    #[serde(default)]
+    pub is_lost: bool,
     /// Finished stages of the preparation, by name.
     pub stages: BTreeMap<String, StageRecord>,
     /// Names of the tasks of the job that ran last, in order.

@@ -12,7 +12,7 @@ pub struct Spool {
     pub(crate) streams: Vec<Spooled>,
     /// True while the copies are in the workdir.
     pub(crate) there: bool,
-    /// True if this run copied the same data that the results of the finished job belong to.
+    /// True if this run copied the same input that the results of the finished job belong to.
     #[serde(skip)]
     pub(crate) same: bool,
 }

@@ -15,7 +15,7 @@ pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict
     let Some(job) = &place.job else { return Ok(()) };
     let reads_same = || {
         if streams::is_gone(manifest) {
-            return Ok(());
+            return occupied::check_keys(job, manifest, None);
         }
         let job = &streams::with_copies(job.clone(), manifest);
         let input = input::absolute(&job.input);
@@ -37,6 +37,14 @@ pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict
         place.differences(manifest).into_iter().filter(|(table, _)| *table != "input" || has_other_ids)
     {
         verdict.note("job", Err(Error::OtherTable { workdir: job.workdir.clone(), other, this }))?;
+    }
+    let is_finished = manifest.has_results() && !manifest.open && manifest.stopped.is_none();
+    for task in &job.tasks {
+        if is_finished && !manifest.tasks.contains_key(task.name()) {
+            let this = format!("[{}]", task.name());
+            let other = format!("no {this}");
+            verdict.note("job", Err(Error::OtherTable { workdir: job.workdir.clone(), other, this }))?;
+        }
     }
     Ok(())
 }

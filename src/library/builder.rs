@@ -7,30 +7,46 @@ use crate::error::{Error, Result};
 use crate::formats::input::memory::{EdgeList, MemoryEdges};
 use crate::formats::{WeightType, WeightsOption as Weights};
 use crate::store::durable::TemporaryFolder;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toml::{Table, Value as TomlValue};
 
-/// Where the edges of a graph come from.
-#[derive(Clone)]
-enum Source {
-    /// Keys of `[input]` in a job file.
-    Keys(Table),
-    Memory(Arc<dyn EdgeList>),
+/// Keys of a table of a job file, and their values.
+pub(super) type Keys = BTreeMap<String, KeyValue>;
+
+/// The value of a key of a job file. [`toml::Value`] has no numbers from 2^63 on.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+pub(super) enum KeyValue {
+    Text(String),
+    Number(u64),
+    Decimal(f64),
+    Flag(bool),
+    List(Vec<KeyValue>),
+    Table(Keys),
 }
 
-impl Default for Source {
-    fn default() -> Source {
-        Source::Keys(Table::new())
-    }
+/// Where the edges of a graph come from.
+#[derive(Clone, Default)]
+enum Source {
+    #[default]
+    Files,
+    Generator {
+        kind: &'static str,
+        scale: u32,
+        edge_factor: f64,
+        seed: u64,
+    },
+    Memory(Arc<dyn EdgeList>),
 }
 
 /// Builds a [`Graph`].
 #[derive(Clone, Default)]
 pub struct GraphBuilder {
     source: Source,
-    paths: Vec<String>,
-    options: Table,
+    paths: Vec<PathBuf>,
+    options: Keys,
     vertices: Option<u64>,
     weights: Weights,
     spill_to: Option<PathBuf>,
@@ -40,7 +56,7 @@ impl GraphBuilder {
     /// Adds a file, a folder of files, or a pattern such as `edges/*.txt.gz`. All are read as one list of edges. The
     /// extension of a file selects its format, unless [`GraphBuilder::format`] names it.
     pub fn input(mut self, path: impl AsRef<Path>) -> GraphBuilder {
-        self.paths.push(path.as_ref().to_string_lossy().into_owned());
+        self.paths.push(path.as_ref().to_owned());
         self
     }
 
@@ -60,51 +76,45 @@ impl GraphBuilder {
         self.generated("uniform", scale, edge_factor, seed)
     }
 
-    fn generated(mut self, kind: &str, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
-        let mut of = Table::new();
-        of.insert("scale".into(), TomlValue::Integer(scale.into()));
-        of.insert("edge_factor".into(), TomlValue::Float(edge_factor));
-        of.insert("seed".into(), TomlValue::Integer(seed as i64));
-        self.source = Source::Keys(Table::from_iter([(kind.to_owned(), TomlValue::Table(of))]));
+    fn generated(mut self, kind: &'static str, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
+        self.source = Source::Generator { kind, scale, edge_factor, seed };
         self
     }
 
     /// Names the format of the files, such as `text`, `mtx` or `u32`. `gpugraph help input` lists all formats.
     pub fn format(self, format: &str) -> GraphBuilder {
-        self.option("format", TomlValue::String(format.into()))
+        self.option("format", KeyValue::Text(format.into()))
     }
 
     /// Names the columns of text or Parquet that have the ends of edges, and the weight if there is a third name.
     pub fn columns(self, names: &[&str]) -> GraphBuilder {
-        let names = names.iter().map(|&name| TomlValue::String(name.into())).collect();
-        self.option("columns", TomlValue::Array(names))
+        self.option("columns", KeyValue::List(names.iter().map(|&name| KeyValue::Text(name.into())).collect()))
     }
 
     /// Like [`GraphBuilder::columns`], by the numbers of the columns, which count from 1.
     pub fn columns_at(self, numbers: &[u32]) -> GraphBuilder {
-        let numbers = numbers.iter().map(|&number| TomlValue::Integer(number.into())).collect();
-        self.option("columns", TomlValue::Array(numbers))
+        self.option("columns", KeyValue::List(numbers.iter().map(|&number| KeyValue::Number(number.into())).collect()))
     }
 
     /// Skips lines at the top of each text file.
     pub fn skip_lines(self, lines: u32) -> GraphBuilder {
-        self.option("skip_lines", TomlValue::Integer(lines.into()))
+        self.option("skip_lines", KeyValue::Number(lines.into()))
     }
 
     /// Keeps the direction of edges, for searches and shortest paths. Triangles ignore it.
     pub fn directed(self, directed: bool) -> GraphBuilder {
-        self.option("directed", TomlValue::Boolean(directed))
+        self.option("directed", KeyValue::Flag(directed))
     }
 
     /// Sets the id of the first vertex, 0 or 1, for formats that count from 1.
     pub fn first_id(self, first: u32) -> GraphBuilder {
-        self.option("first_id", TomlValue::Integer(first.into()))
+        self.option("first_id", KeyValue::Number(first.into()))
     }
 
     /// Reads the ids of text, CSV or Parquet as strings, such as names and words ([`Graph::labels`]). An id of digits
     /// is a string, too.
     pub fn string_ids(self) -> GraphBuilder {
-        self.option("ids", TomlValue::String("string".into()))
+        self.option("ids", KeyValue::Text("string".into()))
     }
 
     /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one
@@ -128,7 +138,7 @@ impl GraphBuilder {
         self
     }
 
-    fn option(mut self, key: &str, value: TomlValue) -> GraphBuilder {
+    fn option(mut self, key: &str, value: KeyValue) -> GraphBuilder {
         self.options.insert(key.into(), value);
         self
     }
@@ -146,6 +156,12 @@ impl GraphBuilder {
                 return Err(Error::Usage("a graph from files and from memory: name one source".into()));
             }
             Source::Memory(edges) => {
+                if let Some(option) = options.keys().find(|option| !["directed", "first_id"].contains(&option.as_str()))
+                {
+                    return Err(Error::Usage(format!(
+                        "{option} is for files, and edges in memory have no such option"
+                    )));
+                }
                 if let Some(expected) = weights.named().filter(|&named| edges.weights() != Some(named)) {
                     let found = edges.weights().map_or("none", WeightType::name);
                     let why = format!("weights in memory: expected {expected}, found {found}; convert them before");
@@ -155,18 +171,27 @@ impl GraphBuilder {
                 let edges = if weights == Weights::None { Arc::new(Unweighted(edges)) } else { edges };
                 Some(InputSpec::Memory(MemoryEdges::new(edges, vertices)?))
             }
-            Source::Keys(keys) => {
-                if vertices.is_some() {
-                    let why = "vertices are for edges in memory: files say how many vertices they have";
-                    return Err(Error::Usage(why.into()));
-                }
-                options.extend(keys);
+            _ if vertices.is_some() => {
+                let why = "vertices are for edges in memory: files say how many vertices they have";
+                return Err(Error::Usage(why.into()));
+            }
+            Source::Generator { .. } if weights.named().is_some() => {
+                let why = "weights of a generated graph: it has none; sssp::Options can draw some";
+                return Err(Error::Usage(why.into()));
+            }
+            Source::Generator { kind, scale, edge_factor, seed } => {
+                let scale = ("scale".to_owned(), KeyValue::Number(scale.into()));
+                let edge_factor = ("edge_factor".to_owned(), KeyValue::Decimal(edge_factor));
+                let seed = ("seed".to_owned(), KeyValue::Number(seed));
+                options.insert(kind.into(), KeyValue::Table(Keys::from([scale, edge_factor, seed])));
                 None
             }
+            Source::Files => None,
         };
         if !paths.is_empty() {
-            options.insert("weights".into(), TomlValue::String(weights.name().into()));
-            options.insert("path".into(), TomlValue::Array(paths.into_iter().map(TomlValue::String).collect()));
+            options.insert("weights".into(), KeyValue::Text(weights.name().into()));
+            let paths = paths.iter().map(|path| path_text(path).map(KeyValue::Text)).collect::<Result<_>>()?;
+            options.insert("path".into(), KeyValue::List(paths));
         }
         let (temporary, workdir) = match spill_to {
             Some(folder) => (None, folder),
@@ -178,6 +203,15 @@ impl GraphBuilder {
         };
         Graph::open_session(context, options, input_spec, weights, workdir, temporary)
     }
+}
+
+/// Returns a path as it is written in a job. A job expands variables there, so a dollar becomes two.
+///
+/// # Errors
+/// [`Error::Usage`] if it is not UTF-8.
+pub(super) fn path_text(path: &Path) -> Result<String> {
+    let text = path.to_str().map(|text| text.replace('$', "$$"));
+    text.ok_or_else(|| Error::Usage(format!("{}: expected a path in UTF-8; rename it", path.display())))
 }
 
 /// A number type that weights in memory may have: `u32`, `u64`, `f32` or `f64`.

@@ -1,7 +1,7 @@
 //! A value for each vertex of a graph.
 
 use crate::error::{Error, Result};
-use crate::graph::ids::FirstId;
+use crate::graph::ids::{FirstId, InputId};
 use crate::prepare::names::NameList;
 use crate::prepare::prepared::Graph;
 use crate::results::Value;
@@ -12,7 +12,6 @@ use std::io::{BufWriter, Write};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use toml::Value as TomlValue;
 
 /// The ids of a column's rows.
 #[derive(Debug, Clone)]
@@ -105,13 +104,13 @@ impl Labels {
     }
 
     /// Returns the string of the vertex `id` as a value for an algorithm's table; an error if it is not UTF-8.
-    pub(super) fn key(&self, id: u64) -> Result<TomlValue> {
+    pub(super) fn key(&self, id: u64) -> Result<InputId> {
         let label = self.get(id).unwrap_or_default();
         let text = std::str::from_utf8(label).map_err(|_| {
             let found = String::from_utf8_lossy(label);
             Error::Usage(format!("vertex {id}: expected an id in UTF-8, found {found:?}; number the vertices instead"))
         });
-        text.map(|text| TomlValue::String(text.into()))
+        text.map(InputId::of_name)
     }
 }
 

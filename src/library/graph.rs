@@ -1,6 +1,6 @@
 //! A graph, built once and used by many calls.
 
-use super::builder::{GraphBuilder, Pairs, Weight, WeightedPairs};
+use super::builder::{GraphBuilder, Keys, Pairs, Weight, WeightedPairs};
 use super::column::{Column, IdList, Ids, Labels, RowIds};
 use super::context::Context;
 use crate::algo::InputRef;
@@ -19,10 +19,10 @@ use crate::store::durable::TemporaryFolder;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toml::{Table, Value as TomlValue};
 
 /// A vertex, by its id in the input. [`Graph::vertex`] returns one after a check that the graph has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,20 +104,17 @@ impl Graph {
         let path = temporary.path().to_owned();
         let prepared = std::path::absolute(workdir.as_ref()).unwrap_or_else(|_| workdir.as_ref().to_owned());
         let input_spec = InputSpec::Prepared(prepared);
-        Graph::open_session(context, Table::new(), Some(input_spec), Weights::Auto, path, Some(temporary))
+        Graph::open_session(context, Keys::new(), Some(input_spec), Weights::Auto, path, Some(temporary))
     }
 
     pub(super) fn open_session(
         context: &Context,
-        mut input: Table,
+        input: Keys,
         input_spec: Option<InputSpec>,
         weights: Weights,
         workdir: PathBuf,
         temporary: Option<TemporaryFolder>,
     ) -> Result<Graph> {
-        if input_spec.is_some() {
-            input.retain(|key, _| key == "directed" || key == "first_id");
-        }
         let mut job = context.job("graph", &workdir, input, input_spec)?;
         job.keeps_weights = weights == Weights::Auto && !matches!(job.input, InputSpec::Prepared(_)) && {
             let input = input::open(&job.input)?;
@@ -171,7 +168,8 @@ impl Graph {
         self.info.edges - self.info.loops - self.edges
     }
 
-    /// Returns the largest degree.
+    /// Returns the largest number of neighbours of a vertex. In a directed graph, edges that lead to a vertex count apart
+    /// from those that leave it.
     pub fn max_degree(&self) -> u64 {
         self.max_degree
     }
@@ -242,13 +240,8 @@ impl Graph {
     }
 
     /// Returns a vertex as a value for the table of an algorithm: its id, or its string if ids are strings.
-    pub(super) fn key(&self, Vertex(id): Vertex) -> Result<TomlValue> {
-        match &self.labels {
-            Some(labels) => labels.key(id),
-            None => i64::try_from(id).map(TomlValue::Integer).map_err(|_| {
-                Error::Usage(format!("vertex {id}: expected an id below 2^63 to begin at; number the vertices anew"))
-            }),
-        }
+    pub(super) fn key(&self, Vertex(id): Vertex) -> Result<InputId> {
+        self.labels.as_ref().map_or(Ok(InputId::Number(id)), |labels| labels.key(id))
     }
 
     /// Runs the algorithm whose table is called `algorithm`, with `options` as the keys of the table, and returns the
@@ -318,8 +311,7 @@ impl<O> Computed<'_, O> {
 
 /// Returns the table of an algorithm in the form of a job file.
 pub(super) fn table_text(algorithm: &str, options: &impl Serialize) -> Result<String> {
-    let table = Table::try_from(options).map_err(|e| Error::internal("write a table", e))?;
-    Ok(Table::from_iter([(algorithm.to_owned(), TomlValue::Table(table))]).to_string())
+    toml::to_string(&BTreeMap::from([(algorithm, options)])).map_err(|e| Error::internal("write a table", e))
 }
 
 /// Maps the list of ids that a job wrote.

@@ -4,6 +4,7 @@ use super::column::{Column, RowIds};
 use super::context::{Calls, Canceller};
 use super::graph::ids_of;
 use super::triangles::Totals;
+use crate::algo::about_column;
 use crate::algo::triangle::TriangleOutput;
 use crate::comm::Comm;
 use crate::config;
@@ -13,6 +14,7 @@ use crate::job::plan::{self, limits};
 use crate::job::results::report;
 use crate::job::run::{self, StartOptions};
 use crate::job::status::{self, JobPlace, JobState};
+use crate::results::about::About;
 use crate::results::{IDS, Value};
 use serde::Serialize;
 use std::fmt;
@@ -180,7 +182,9 @@ impl Report {
     /// has another type.
     pub fn column<T: Value>(&self, name: &str) -> Result<Column<T>> {
         let ids = self.workdir.join(IDS);
+        let is_of_vertices = about_column(Path::new(name)).is_none_or(About::is_of_vertices);
         let ids = match (ids.is_file(), &self.report.input) {
+            _ if !is_of_vertices => RowIds::Dense { first: 0 },
             (true, _) => RowIds::Sparse(ids_of(&ids)?),
             (false, report::InputReport::Edges { first_id, .. }) => RowIds::Dense { first: first_id.0 },
             (false, report::InputReport::List { .. }) => RowIds::Dense { first: 0 },

@@ -15,6 +15,7 @@ pub struct About {
     pub holds: &'static str,
     /// The value of a vertex without a result, in words.
     pub missing: &'static str,
+    is_of_vertices: bool,
 }
 
 impl About {
@@ -28,13 +29,26 @@ impl About {
     pub const LEVEL: About = About::new("level", "edges on the way from the source", NOT_REACHED);
     /// Ids of the rows, for a graph with sparse ids or with strings as ids.
     pub const IDS: About =
-        About::new("ids", "id in the input, sorted: row i of every other column is of the id in row i", "none");
+        About::new("ids", "id in the input, sorted: row i of every other column is of the id in row i", ALWAYS);
 
     /// Returns the description of the column with this name.
     pub const fn new(name: &'static str, holds: &'static str, missing: &'static str) -> About {
-        About { name, holds, missing }
+        About { name, holds, missing, is_of_vertices: true }
+    }
+
+    /// Returns the description of a column whose rows are not the vertices of the graph, but edges for example.
+    pub const fn of_others(name: &'static str, holds: &'static str) -> About {
+        About { name, holds, missing: ALWAYS, is_of_vertices: false }
+    }
+
+    /// Returns true if the rows of the column are the vertices of the graph.
+    pub fn is_of_vertices(&self) -> bool {
+        self.is_of_vertices
     }
 }
+
+/// Description of the value of rows without a result in a column in which every row has one.
+const ALWAYS: &str = "none";
 
 /// Description of the value that a search writes for an unreached vertex.
 pub const NOT_REACHED: &str = "-1: not reached";

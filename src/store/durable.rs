@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use parking_lot::RwLock;
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static TEMPORARY: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
 
 /// A new folder that only this user may read. It is removed when this value is dropped, so [`sync_file`] and
-/// [`sync_folder`] do nothing for its files. A file that is moved out must be synced by itself.
+/// [`sync_folder`] do nothing for its files. A file that is moved out must be synced by itself. A process that is killed
+/// leaves its folders to [`remove_abandoned`].
 #[derive(Debug)]
-pub(crate) struct TemporaryFolder(PathBuf);
+pub(crate) struct TemporaryFolder {
+    path: PathBuf,
+    /// The folder, locked as long as it is in use.
+    _lock: File,
+}
+
+/// The first part of the names of temporary folders.
+const PREFIX: &str = "gpugraph-tmp-";
 
 impl TemporaryFolder {
     /// Makes a folder in `parent`.
@@ -24,29 +32,46 @@ impl TemporaryFolder {
     pub fn new(parent: &Path) -> Result<TemporaryFolder> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         loop {
-            let path = parent.join(format!("gpugraph-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
+            let path = parent.join(format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
             match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => {
-                    TEMPORARY.write().push(path.clone());
-                    return Ok(TemporaryFolder(path));
-                }
+                Ok(()) => {}
                 // A process with the same number left it.
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
                 Err(e) => return Err(Error::io("create the folder", &path, e)),
+            }
+            // Another process may have removed it before the lock was taken.
+            if let Ok(lock) = File::open(&path)
+                && !matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
+                && path.exists()
+            {
+                TEMPORARY.write().push(path.clone());
+                return Ok(TemporaryFolder { path, _lock: lock });
             }
         }
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // What can't be removed is left to whoever cleans the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-        TEMPORARY.write().retain(|path| *path != self.0);
+        let _ = std::fs::remove_dir_all(&self.path);
+        TEMPORARY.write().retain(|path| *path != self.path);
+    }
+}
+
+/// Removes the temporary folders in `parent` whose processes have ended without removing them. A file system without
+/// locks keeps them.
+pub(crate) fn remove_abandoned(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes())
+            && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok())
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -86,6 +111,21 @@ fn is_temporary(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_of_ended_processes_are_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let used = TemporaryFolder::new(parent.path()).unwrap();
+        let left = TemporaryFolder::new(parent.path()).unwrap();
+        std::fs::write(left.path().join("a.blk"), "rows").unwrap();
+        let (of_others, path) = (parent.path().join("gpugraph-1-0"), left.path().to_owned());
+        std::fs::create_dir(&of_others).unwrap();
+        // As if the process had been killed: the lock is free, and the folder is there.
+        let TemporaryFolder { _lock: lock, .. } = &*std::mem::ManuallyDrop::new(left);
+        lock.unlock().unwrap();
+        remove_abandoned(parent.path());
+        assert!(!path.exists() && used.path().exists() && of_others.exists());
+    }
 
     #[test]
     fn only_files_in_a_temporary_folder_are_temporary() {

@@ -413,6 +413,12 @@ fn options_that_exclude_each_other_are_refused() {
     assert_eq!(kind(triangles::count(&graph, &self::context())), ErrorKind::Usage);
     assert_eq!(kind(Context::builder().device(Device::Cpu).gpu(1).build()), ErrorKind::Usage);
     assert_eq!(kind("8 parsecs".parse::<Size>()), ErrorKind::Usage);
+    let pair = || Graph::builder().edges(Arc::new(Pair { read: AtomicUsize::new(0) }));
+    let of_files = [pair().string_ids(), pair().skip_lines(1), pair().format("mtx"), pair().columns(&["a", "b"])];
+    for builder in of_files.into_iter().chain([Graph::builder().kronecker(5, 2.0, 1).weights(Weights::F32)]) {
+        assert_eq!(kind(builder.build(&context)), ErrorKind::Usage);
+    }
+    assert_eq!(kind(Graph::builder().kronecker(5, f64::NAN, 1).build(&context)), ErrorKind::Usage);
     let articulation = dfs::Options { articulation: true, ..dfs::Options::default() };
     let directed = Arc::new(Pair { read: AtomicUsize::new(0) });
     let directed = Graph::builder().edges(directed).directed(true).weights(Weights::None).build(&context).unwrap();
@@ -497,6 +503,50 @@ fn jobs_run_by_functions() {
     assert_eq!(kind(report.column::<u32>("no")), ErrorKind::Io);
     assert_eq!(kind(job("[triangel]").build()), ErrorKind::Usage);
     assert_eq!(kind(Job::from_file("no such job.toml").build()), ErrorKind::Usage);
+}
+
+#[test]
+fn columns_of_edges_are_numbered_from_0() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, edges, first_id, source) in [
+        ("sparse", "9 7000000000\n7000000000 5\n5 9\n9 8\n", 0, &[5, 5, 8, 9][..]),
+        ("ones", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n3 1\n", 1, &[1, 1, 2]),
+    ] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, edges).unwrap();
+        let job = Job::from_toml("[triangle]\nper_edge = true\n")
+            .set("input.path", format!("{:?}", file.display().to_string()))
+            .set("input.format", if first_id == 1 { "mtx" } else { "text" })
+            .set("input.first_id", first_id)
+            .set("job.workdir", folder.path().join(format!("{name}.w")).display())
+            .set("run.device", "cpu");
+        let report = job.build().unwrap().run().unwrap();
+        let (rows, mut found): (Vec<u64>, Vec<i64>) = report.column::<i64>("triangle/source").unwrap().iter().unzip();
+        found.sort_unstable();
+        assert_eq!((&rows[..], &found[..]), (&[0, 1, 2, 3][..source.len()], source));
+    }
+}
+
+#[test]
+fn paths_are_taken_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("$HOME");
+    std::fs::create_dir(&temporary).unwrap();
+    let context = Context::builder().device(Device::Cpu).threads(1).temporary_folder(&temporary).build().unwrap();
+    let file = folder.path().join("$HOME.txt");
+    std::fs::write(&file, "0 1\n1 2\n").unwrap();
+    let graph = Graph::builder().input(&file).build(&context).unwrap();
+    assert_eq!((graph.edges(), std::fs::read_dir(&temporary).unwrap().count()), (2, 1));
+    let kept = folder.path().join("kept $HOME");
+    drop(Graph::builder().input(&file).spill_to(&kept).build(&context).unwrap());
+    assert_eq!(Graph::open(&kept, &context).unwrap().edges(), 2);
+    let ranks = listrank::rank(vec![1, -1], &listrank::Options::default(), &context).unwrap();
+    assert_eq!(ranks.ranks()[..], [1, 0]);
+    drop((graph, ranks));
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+    let not_text: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff.txt");
+    let error = Graph::builder().input(not_text).build(&context).unwrap_err();
+    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("UTF-8"), "{error}");
 }
 
 #[test]

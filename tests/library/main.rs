@@ -7,6 +7,7 @@ mod support;
 mod bfs_results;
 mod config;
 mod graphs;
+mod large_numbers;
 mod memory_weights;
 mod process;
 mod stages;

@@ -25,12 +25,12 @@ fn a_negative_zero_in_memory_is_the_smallest_weight() {
     assert_eq!([distance([0.5f32, -0.0]), distance([0.5, -0.0])].map(f64::to_bits), [0; 2]);
 }
 
-/// The edge 0 - 1 with the weight 0.1.
-struct Tenth;
+/// The edge 0 - 1 with the weight 0.1, or no edge.
+struct Tenth(u64);
 
 impl EdgeList for Tenth {
     fn edges(&self) -> u64 {
-        1
+        self.0
     }
 
     fn read(&self, _: u64, out: &mut [[u64; 2]]) {
@@ -50,7 +50,7 @@ impl EdgeList for Tenth {
 #[test]
 fn weights_in_memory_are_not_converted() {
     let context = context();
-    let build = |weights| Graph::builder().edges(Arc::new(Tenth)).weights(weights).build(&context);
+    let build = |weights| Graph::builder().edges(Arc::new(Tenth(1))).weights(weights).build(&context);
     for weights in [Weights::U32, Weights::U64, Weights::F32] {
         assert_eq!(build(weights).err().map(|error| error.kind()), Some(ErrorKind::Usage), "{weights}");
     }
@@ -67,4 +67,14 @@ fn weights_in_memory_are_not_converted() {
     let error = paths.expect_err("there are no weights");
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().starts_with("[sssp] reads weights, and this graph has none"), "{error}");
+}
+
+#[test]
+fn a_graph_without_edges_keeps_the_type_of_its_weights() {
+    let context = context();
+    let graph = Graph::builder().edges(Arc::new(Tenth(0))).vertices(2).build(&context).expect("a graph");
+    assert!(graph.is_weighted());
+    let source = graph.vertex(0).expect("a vertex");
+    let paths = sssp::search(&graph, source, &sssp::Options::default(), &context).expect("paths");
+    assert!(matches!(paths.distances(), Distances::Double(distances) if distances[..] == [0.0, f64::INFINITY]));
 }

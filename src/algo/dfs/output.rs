@@ -17,7 +17,7 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("bridge", "1 if the graph falls apart without the edge from the parent", NOT_REACHED),
     About::new("component", "first vertex of the strongly connected component", NOT_REACHED),
     About::new("topological", "place in an order in which every edge leads forward, from 0", NOT_REACHED),
-    About::new("cycle", "vertices of a cycle in its order, a row for each", "none"),
+    About::of_others("cycle", "vertices of a cycle in its order, a row for each"),
 ];
 
 /// The result of a depth-first search.

@@ -23,10 +23,10 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("links", "directed edges between neighbours of the vertex", "0"),
     About::new("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
     About::new("degree", "neighbours in the simple graph without direction", "0"),
-    About::new("source", "end of the edge with the smaller id", "none"),
-    About::new("target", "end of the edge with the larger id", "none"),
-    About::new("support", "triangles that the edge is in", "none"),
-    About::new("edges", "both ends of each edge, and the triangles that it is in", "none"),
+    About::of_others("source", "end of the edge with the smaller id"),
+    About::of_others("target", "end of the edge with the larger id"),
+    About::of_others("support", "triangles that the edge is in"),
+    About::of_others("edges", "both ends of each edge, and the triangles that it is in"),
 ];
 
 /// The result of triangle counting.

@@ -13,6 +13,7 @@
 
 use crate::algo::dfs::DfsOutput;
 use crate::error::Result;
+use crate::graph::InputId;
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
@@ -37,7 +38,7 @@ fn components<S: serde::Serializer>(_: &bool, serializer: S) -> std::result::Res
 #[derive(Serialize)]
 struct Table<'o> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<toml::Value>,
+    source: Option<InputId>,
     forest: bool,
     #[serde(flatten)]
     options: &'o Options,

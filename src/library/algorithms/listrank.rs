@@ -16,6 +16,7 @@ use crate::config::{self, InputSpec};
 use crate::error::Result;
 use crate::job::results::report::median;
 use crate::job::session::Session;
+use crate::library::builder::Keys;
 use crate::library::column::{Column, RowIds};
 use crate::library::context::Context;
 use crate::library::graph::table_text;
@@ -25,7 +26,6 @@ use crate::store::durable::TemporaryFolder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toml::Table;
 
 /// Options of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -95,7 +95,7 @@ pub fn rank_file(path: impl AsRef<Path>, options: &Options, context: &Context) -
 
 fn run(list: InputSpec, options: &Options, context: &Context) -> Result<Ranks> {
     let folder = TemporaryFolder::new(context.folder())?;
-    let job = context.job("list", folder.path(), Table::new(), Some(list))?;
+    let job = context.job("list", folder.path(), Keys::new(), Some(list))?;
     let task = config::task("listrank", table_text("listrank", options)?)?;
     let (output, seconds) = context.call(|gpu| {
         let mut session = Session::open(job, gpu, context.observer())?;

@@ -13,6 +13,7 @@
 
 use crate::algo::pagerank::PagerankOutput;
 use crate::error::Result;
+use crate::graph::InputId;
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
@@ -61,7 +62,7 @@ struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     iterations: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    personalised: Vec<toml::Value>,
+    personalised: Vec<InputId>,
 }
 
 /// The ranks of all vertices of a graph.

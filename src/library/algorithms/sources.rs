@@ -1,6 +1,7 @@
 //! The sources of an algorithm that begins at many vertices.
 
 use crate::error::Result;
+use crate::graph::InputId;
 use crate::library::graph::{Graph, Vertex};
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ pub(super) struct SourceKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sources: Option<Vec<toml::Value>>,
+    sources: Option<Vec<InputId>>,
 }
 
 impl Sources {

@@ -149,9 +149,11 @@ impl Paths {
         let mut path = vec![target];
         loop {
             let at = *path.last()?;
-            match u64::try_from(self.parents.get(at)?).ok()? {
-                parent if parent == at => break,
-                parent => path.push(parent),
+            match self.parents.get(at)? {
+                -1 => return None,
+                // Ids from 2^63 on are negative in the column.
+                parent if parent as u64 == at => break,
+                parent => path.push(parent as u64),
             }
         }
         path.reverse();

@@ -3,13 +3,13 @@
 use crate::algo::searches::results::SearchOutput;
 use crate::algo::searches::tree::verify::SourceOutput;
 use crate::error::{Error, Result};
+use crate::graph::InputId;
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use toml::Value;
 
 /// The breadth-first tree of one source.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct Tree {
 /// Keys of a table that searches from one vertex and keeps its tree.
 #[derive(Serialize)]
 pub(super) struct FromOne<'o, O> {
-    sources: [Value; 1],
+    sources: [InputId; 1],
     write: bool,
     #[serde(flatten)]
     options: &'o O,

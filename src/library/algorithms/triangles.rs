@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Numbers of a whole graph.
@@ -110,9 +111,9 @@ pub struct Comparisons {
 fn with_key<'g>(
     graph: &'g Graph,
     context: &Context,
-    (key, value): (&str, impl Into<toml::Value>),
+    (key, value): (&str, impl Serialize),
 ) -> Result<Computed<'g, TriangleOutput>> {
-    graph.compute(context, "triangle", &BTreeMap::<_, toml::Value>::from([(key, value.into())]))
+    graph.compute(context, "triangle", &BTreeMap::from([(key, value)]))
 }
 
 /// Counts the triangles of a graph, without regard to the direction of edges.

@@ -3,16 +3,18 @@
 use crate::config::{self, Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::device::GpuSession;
+use crate::library::builder::{Keys, path_text};
 use crate::process::progress::Observer;
 pub use crate::process::progress::StageMoment as Progress;
 use crate::process::signals::{self, StopRequest};
 use crate::size;
+use crate::store::durable::remove_abandoned;
 use parking_lot::Mutex;
+use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use toml::{Table, Value};
 
 /// A number of bytes. It is parsed from text such as `8GiB`, `512 MiB` or `1.5GB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,6 +109,7 @@ impl ContextBuilder {
         if !folder.is_dir() {
             return Err(Error::Usage(format!("{}: expected a folder for temporary files; make it", folder.display())));
         }
+        remove_abandoned(&folder);
         let (gpu, calls) = (Mutex::default(), Arc::default());
         let shared = Shared { settings: self, folder, process: std::process::id(), gpu, calls };
         Ok(Context(Arc::new(shared)))
@@ -199,26 +202,41 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::Usage`] for mistakes in `input`.
-    pub(super) fn job(&self, name: &str, workdir: &Path, input: Table, input_spec: Option<InputSpec>) -> Result<Job> {
+    pub(super) fn job(&self, name: &str, workdir: &Path, input: Keys, input_spec: Option<InputSpec>) -> Result<Job> {
         let settings = &self.0.settings;
-        let mut of_job = Table::new();
-        of_job.insert("name".into(), Value::String(name.into()));
-        of_job.insert("workdir".into(), Value::String(workdir.to_string_lossy().into_owned()));
-        let mut limits = Table::new();
-        let sizes = [("host_memory", settings.host_memory), ("gpu_memory", settings.gpu_memory)];
-        for (key, size) in sizes.into_iter().filter_map(|(key, size)| Some((key, size?))) {
-            limits.insert(key.into(), Value::String(size::exact(size.0)));
+        #[derive(Serialize)]
+        struct Tables<'a> {
+            job: JobTable<'a>,
+            input: Keys,
+            limits: Limits,
+            run: Run,
         }
-        limits.insert("threads".into(), Value::Integer(settings.threads as i64));
-        let mut run = Table::new();
-        let device = Value::try_from(settings.device).map_err(|e| Error::internal("write a table", e))?;
-        run.insert("device".into(), device);
-        if let Some(gpu) = settings.gpu {
-            run.insert("gpu".into(), Value::Integer(gpu.into()));
+        #[derive(Serialize)]
+        struct JobTable<'a> {
+            name: &'a str,
+            workdir: String,
         }
-        let tables = [("job", of_job), ("input", input), ("limits", limits), ("run", run)];
-        let tables = tables.map(|(name, table)| (name.to_owned(), Value::Table(table)));
-        config::of_text(name, Table::from_iter(tables).to_string(), &[], input_spec)
+        #[derive(Serialize)]
+        struct Limits {
+            host_memory: Option<String>,
+            gpu_memory: Option<String>,
+            threads: usize,
+        }
+        #[derive(Serialize)]
+        struct Run {
+            device: Device,
+            gpu: Option<u32>,
+        }
+        let bytes = |size: Option<Size>| size.map(|size| size::exact(size.0));
+        let (host_memory, gpu_memory) = (bytes(settings.host_memory), bytes(settings.gpu_memory));
+        let tables = Tables {
+            job: JobTable { name, workdir: path_text(workdir)? },
+            input,
+            limits: Limits { host_memory, gpu_memory, threads: settings.threads },
+            run: Run { device: settings.device, gpu: settings.gpu },
+        };
+        let text = toml::to_string(&tables).map_err(|e| Error::internal("write a table", e))?;
+        config::of_text(name, text, &[], input_spec)
     }
 }
 

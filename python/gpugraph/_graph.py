@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
-from ._options import whole, whole_or_none
+from ._options import index_of, whole, whole_or_none
 from ._results import (
     BfsTree,
     Centralities,
@@ -258,26 +258,18 @@ class Graph:
         Raises:
             gpugraph.errors.InputError: The graph has no such vertex.
         """
-        if self._rows.sparse is not None:
-            row = int(self._rows.sparse.searchsorted(vertex))
-            if row < len(self._rows.sparse) and self._rows.sparse[row] == vertex:
-                return row
-        elif not self._rows.has_labels:
-            if self._rows.before <= vertex < self._rows.count:
-                return int(vertex)
-        else:
-            found = self._rows.find(vertex)
-            if found is not None:
-                return found
-        raise InputError(f"vertex {vertex!r}: expected one of the graph's {self._vertices} vertices; check the id")
+        row = self._rows.find(vertex)
+        if row is None:
+            raise InputError(f"vertex {vertex!r}: expected one of the graph's {self._vertices} vertices; check the id")
+        return row
 
     def _id(self, vertex: Any) -> int:
         """Returns the id by which the library knows a vertex."""
         if self._rows.has_labels:
             return self.row(vertex)
-        if isinstance(vertex, bool) or not hasattr(vertex, "__index__"):
+        number = index_of(vertex)
+        if number is None:
             raise UsageError(f"source: expected the id of a vertex, a whole number, found {vertex!r}")
-        number = int(vertex.__index__())
         return number if 0 <= number < 1 << 64 else self.row(vertex)
 
     def triangle_count(self) -> int:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional
 
 from .errors import UsageError
+
+
+def index_of(value: Any) -> Optional[int]:
+    """Returns a whole number as an int; None for any other value, True and False included."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def whole(name: str, value: Any, bits: int = 64) -> int:
@@ -13,9 +24,9 @@ def whole(name: str, value: Any, bits: int = 64) -> int:
     Raises:
         gpugraph.errors.UsageError: It is not. The extension's own exceptions would not name the option.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = index_of(value)
+    if number is None:
         raise UsageError(f"{name}: expected a whole number, found {value!r}")
-    number = int(value.__index__())
     if not 0 <= number < 1 << bits:
         raise UsageError(f"{name}: expected a whole number from 0 to {(1 << bits) - 1}, found {number}")
     return number

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from . import _gpugraph
+from ._options import index_of
 from ._sources import object_array
 
 if TYPE_CHECKING:
@@ -42,13 +43,28 @@ class Rows:
         assert self._labels is not None
         return self._labels
 
-    def find(self, label: Any) -> Optional[int]:
-        """Returns the row of a label, if there are labels; None if there is no such row."""
-        if isinstance(self._labels, _gpugraph.Labels):
-            return self._labels.find(label.encode("utf-8", "surrogateescape")) if isinstance(label, str) else None
-        if self._numbers is None:
-            self._numbers = {label: number for number, label in enumerate(self.labels().tolist())}
-        return self._numbers.get(label)
+    def find(self, vertex: Any) -> Optional[int]:
+        """Returns the row of an id or label; None if there is no such row."""
+        if self.has_labels:
+            return self._find_label(vertex)
+        number = index_of(vertex)
+        if number is None or not 0 <= number < 1 << 64:
+            return None
+        if self.sparse is None:
+            return number if self.before <= number < self.count else None
+        # NumPy compares uint64 with other integers as float64, which rounds both.
+        row = int(self.sparse.searchsorted(np.uint64(number)))
+        return row if row < len(self.sparse) and int(self.sparse[row]) == number else None
+
+    def _find_label(self, label: Any) -> Optional[int]:
+        try:
+            if isinstance(self._labels, _gpugraph.Labels):
+                return self._labels.find(label.encode("utf-8", "surrogateescape")) if isinstance(label, str) else None
+            if self._numbers is None:
+                self._numbers = {label: number for number, label in enumerate(self.labels().tolist())}
+            return self._numbers.get(label)
+        except (TypeError, UnicodeEncodeError):
+            return None  # A list can't be hashed, and some strings have no bytes.
 
     def ids(self) -> NDArray[Any]:
         """Returns the id or label of each row, without those of no vertex."""
@@ -58,14 +74,26 @@ class Rows:
             return self.sparse
         return np.arange(self.before, max(self.count, self.before), dtype=np.uint64)
 
-    def of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Returns the ids or labels of vertices. A vertex that is none, -1, gets None if there are labels."""
-        if not self.has_labels:
+    def of(self, values: NDArray[Any], known: Optional[NDArray[np.bool_]] = None) -> NDArray[Any]:
+        """Returns the ids or labels of vertices.
+
+        `known` is False where a value, -1, stands for no vertex. Such an element stays -1 if ids fit int64, and otherwise
+        it is masked. Among labels it is None.
+        """
+        if self.has_labels:
+            found = np.full(len(values), None, dtype=object)
+            chosen = slice(None) if known is None else known
+            found[chosen] = self.labels()[values[chosen]]
+            return found
+        if self.sparse is None or not len(self.sparse) or self.sparse[-1] < np.uint64(1 << 63):
             return values
-        found = np.full(len(values), None, dtype=object)
-        known = values >= 0
-        found[known] = self.labels()[values[known]]
-        return found
+        ids = values.view(np.uint64)
+        return ids if known is None else np.ma.MaskedArray(ids, ~known)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.has_labels:
+            self.labels()  # An array can be pickled, the extension's strings can't.
+        return self.__dict__
 
 
 @dataclass(frozen=True)
@@ -87,25 +115,39 @@ class _Result:
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns: dict[str, NDArray[Any]] = {}
+        before, reached = self._rows.before, self._reached()
+        known = None if reached is None else reached[before:]
         for attribute, name in self._names.items():
             values = getattr(self, attribute)
             if values is not None:
-                values = values[self._rows.before :]
-                columns[name] = self._rows.of(values) if attribute in self._vertices else values
+                columns[name] = self._rows.of(values[before:], known) if attribute in self._vertices else values[before:]
         return columns
+
+    def _reached(self) -> Optional[NDArray[np.bool_]]:
+        """Returns which rows are of vertices that a search reached; None if the result has a value for every vertex."""
+        return None
 
     def to_pandas(self) -> pd.DataFrame:
         """Returns a DataFrame with a row for each vertex, whose index is :attr:`ids`.
+
+        The parent of an unreached vertex is -1. Among labels it is None. If an id is 2^63 or more, the column of parents has
+        pandas' dtype ``UInt64``, and that parent is ``pd.NA``.
 
         Raises:
             ImportError: pandas is not installed.
         """
         import pandas as pd
 
-        return pd.DataFrame(self._columns(), index=pd.Index(self.ids, name="id"), copy=False)
+        columns = {
+            name: pd.arrays.IntegerArray(values.data, np.ma.getmaskarray(values)) if np.ma.isMaskedArray(values) else values
+            for name, values in self._columns().items()
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.ids, name="id"), copy=False)
 
     def to_arrow(self) -> pa.Table:
         """Returns a pyarrow.Table with a row for each vertex, whose first column is ``id``.
+
+        The parent of an unreached vertex is -1. It is null among labels, and if an id is 2^63 or more.
 
         Raises:
             ImportError: pyarrow is not installed.
@@ -204,7 +246,8 @@ class EdgeSupports:
     total: int
     #: The largest support; 0 without edges.
     largest: int
-    #: The end of each edge with the smaller id, int64 of shape (m,): its id, or its row if there are labels.
+    #: The end of each edge with the smaller id, int64 of shape (m,): its id, or its row if there are labels. Ids from 2^63
+    #: on are negative; ``source.view("u8")`` has them.
     source: NDArray[np.int64] = field(repr=False)
     #: The end of each edge with the larger id, int64 of shape (m,).
     target: NDArray[np.int64] = field(repr=False)
@@ -251,7 +294,8 @@ class BfsTree(_Result):
     #: Edges between reached vertices.
     edges: int
     #: The parent of each vertex, int64 of shape (n,): its id, or its row if there are labels. The source is its own
-    #: parent, and that of a vertex that is not reached is -1.
+    #: parent, and that of a vertex that is not reached is -1. Ids from 2^63 on are negative; ``parents.view("u8")`` has
+    #: them.
     parents: NDArray[np.int64] = field(repr=False)
     #: Edges from the source to each vertex, int32 of shape (n,); -1 if it is not reached.
     levels: NDArray[np.int32] = field(repr=False)
@@ -263,7 +307,10 @@ class BfsTree(_Result):
 
     def to_dict(self) -> dict[Any, int]:
         """Returns the levels of reached vertices by id, as ``networkx.single_source_shortest_path_length`` does."""
-        return self._of_rows(self.levels, self.levels >= 0)
+        return self._of_rows(self.levels, self._reached())
+
+    def _reached(self) -> NDArray[np.bool_]:
+        return self.levels >= 0
 
 
 @dataclass(frozen=True)
@@ -287,7 +334,13 @@ class Paths(_Result):
 
     def to_dict(self) -> dict[Any, Any]:
         """Returns the distances of reached vertices by id, as ``networkx.single_source_dijkstra_path_length`` does."""
-        return self._of_rows(self.distances, self.parents >= 0)
+        return self._of_rows(self.distances, self._reached())
+
+    def _reached(self) -> NDArray[np.bool_]:
+        # Not by parents, of which the id 2^64 - 1 is -1, too.
+        is_whole = self.distances.dtype.kind == "u"
+        reached: NDArray[np.bool_] = self.distances != (np.iinfo(np.uint64).max if is_whole else np.inf)
+        return reached
 
 
 @dataclass(frozen=True)
@@ -331,6 +384,9 @@ class DfsTree(_Result):
     }
     _vertices = ("parents", "components")
 
+    def _reached(self) -> NDArray[np.bool_]:
+        return self.preorder >= 0
+
 
 @dataclass(frozen=True)
 class Components(_Result):
@@ -341,6 +397,7 @@ class Components(_Result):
     #: Sizes of the largest ten, in vertices, descending.
     largest: list[int]
     #: The first vertex in the component of each vertex, int64 of shape (n,): its id, or its row if vertices have labels.
+    #: Ids from 2^63 on are negative; ``component.view("u8")`` has them.
     component: NDArray[np.int64] = field(repr=False)
     #: Seconds of the computation alone.
     seconds: float
@@ -365,7 +422,8 @@ class Communities(_Result):
     iterations: int
     #: Vertices whose label changed in the last iteration.
     changed: int
-    #: The label of each vertex, int64 of shape (n,): the id of a vertex, or its row if vertices have labels.
+    #: The label of each vertex, int64 of shape (n,): the id of a vertex, or its row if vertices have labels. Ids from 2^63
+    #: on are negative; ``label.view("u8")`` has them.
     label: NDArray[np.int64] = field(repr=False)
     #: Seconds of the computation alone.
     seconds: float

@@ -123,7 +123,7 @@ def test_strings_in_files_are_labels(tmp_path: Path, context: gpugraph.Context) 
         assert graph.row(start) == sorted(expected).index(start)
         paths = graph.sssp(start, validate=True)
         triangles = graph.triangles()
-        for absent in ("nobody", 3, None):
+        for absent in ("nobody", 3, None, "\ud800", []):
             with pytest.raises(gpugraph.errors.InputError):
                 graph.bfs(absent)
     # Results know their labels after the graph is closed.

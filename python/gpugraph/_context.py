@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, NoReturn, Optional, Union
 
 from . import _gpugraph
 from ._options import whole, whole_or_none
@@ -87,6 +87,9 @@ class Context:
         trace: Optional[TracebackType],
     ) -> None:
         self.close()
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a context can't be copied or pickled: make a new one")
 
     def _opened(self) -> _gpugraph.Context:
         if self._native is None:

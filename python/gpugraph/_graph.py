@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
@@ -557,6 +557,9 @@ class Graph:
         numbers, ranks = self._opened().pagerank(damping, variant, tolerance, count, targets)
         iterations_done, change, converged, total, seconds = numbers
         return PageRanks(self._rows, iterations_done, change, converged, total, ranks, seconds)
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a graph can't be copied or pickled: build it again, or give it a workdir and open that")
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"

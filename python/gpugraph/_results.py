@@ -96,7 +96,7 @@ class Rows:
         return self.__dict__
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Result:
     _rows: Rows = field(repr=False)
 
@@ -164,7 +164,7 @@ class _Result:
         return dict(zip(ids.tolist(), values.tolist()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Triangles(_Result):
     """Triangles, degrees and clustering of each vertex."""
 
@@ -192,7 +192,7 @@ class Triangles(_Result):
         return self._of_rows(self.per_vertex)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DirectedClustering(_Result):
     """Links, degrees and clustering of each vertex, by the direction of edges."""
 
@@ -236,7 +236,7 @@ class Comparisons:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EdgeSupports:
     """The support of each edge: the number of triangles that it is in."""
 
@@ -281,7 +281,7 @@ class EdgeSupports:
         return pa.table(self._columns())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BfsTree(_Result):
     """A breadth-first tree."""
 
@@ -313,7 +313,7 @@ class BfsTree(_Result):
         return self.levels >= 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Paths(_Result):
     """Shortest paths from one source."""
 
@@ -343,7 +343,7 @@ class Paths(_Result):
         return reached
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DfsTree(_Result):
     """A depth-first tree, or the trees of all vertices. It goes on with the first neighbour not yet visited, by falling degree, then id."""
 
@@ -388,7 +388,7 @@ class DfsTree(_Result):
         return self.preorder >= 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Components(_Result):
     """The weakly or strongly connected components of a graph."""
 
@@ -410,7 +410,7 @@ class Components(_Result):
         return self._of_rows(self._rows.of(self.component))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Communities(_Result):
     """The communities of a graph by label propagation."""
 
@@ -436,7 +436,7 @@ class Communities(_Result):
         return self._of_rows(self._rows.of(self.label))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cores(_Result):
     """The core numbers of a graph."""
 
@@ -457,7 +457,7 @@ class Cores(_Result):
         return self._of_rows(self.core)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Centralities(_Result):
     """Betweenness centrality of all vertices."""
 
@@ -499,7 +499,7 @@ class SourceDistances:
     closeness: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Distances(_Result):
     """Distances from many sources, summed up for each source and for each vertex."""
 
@@ -531,7 +531,7 @@ class Distances(_Result):
         return {of.source: of.closeness for of in self.of_sources}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PageRanks(_Result):
     """PageRank of all vertices."""
 
@@ -555,7 +555,7 @@ class PageRanks(_Result):
         return self._of_rows(self.ranks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ranks(_Result):
     """The ranks of a list."""
 

@@ -41,6 +41,10 @@ class BackendGraph:
             _, self._weights[attribute] = ends_of(graph, self._numbers, attribute, default)
         self._graphs: dict[tuple[bool, Any], Graph] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # networkx keeps this object in the graph, which is pickled with it. A copy prepares its graphs itself.
+        return {**self.__dict__, "_graphs": {}}
+
     def is_directed(self) -> bool:
         return self._directed
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
-from typing import Any
+from typing import Any, Callable
 
 import networkx as nx
 import numpy as np
@@ -142,6 +144,15 @@ def outcome(call: Any) -> Any:
         return repr(call())
     except Exception as e:
         return type(e)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda graph: pickle.loads(pickle.dumps(graph))])
+@pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs")
+def test_a_graph_that_the_backend_has_seen_is_copied(copied: Callable[[Any], Any]) -> None:
+    graph = nx.karate_club_graph()
+    expected = nx.single_source_dijkstra_path_length(graph, 0, backend="gpugraph")
+    nx.transitivity(graph, backend="gpugraph")
+    assert nx.single_source_dijkstra_path_length(copied(graph), 0, backend="gpugraph") == expected
 
 
 def test_what_it_does_not_compute_is_refused() -> None:

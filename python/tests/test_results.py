@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+import pickle
+from pathlib import Path
+from typing import Any, Callable
 
 import networkx as nx
 import numpy as np
@@ -27,7 +30,7 @@ def test_vertices_with_large_parents_are_reached(large: gpugraph.Graph) -> None:
     assert large.sssp(1).to_dict() == {1: 0, LARGE + 2: 2, LARGE + 5: 4}
 
 
-def test_distances_and_not_parents_say_what_is_reached(tmp_path: Any, context: gpugraph.Context) -> None:
+def test_distances_and_not_parents_say_what_is_reached(tmp_path: Path, context: gpugraph.Context) -> None:
     largest = (1 << 64) - 1
     file = tmp_path / "edges.txt"
     file.write_text(f"1 {largest} 0.5\n{largest} 5 0.5\n7 8 1\n")
@@ -71,3 +74,30 @@ def test_what_is_no_id_is_an_error_of_input(edges: Any, context: gpugraph.Contex
     for absent in (1.9, float("nan"), "1", "\ud800", None, True, [0], np.array([0, 1])):
         with pytest.raises(InputError):
             graph.row(absent)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))])
+def test_results_are_pickled_and_copied(copied: Callable[[Any], Any], tmp_path: Path, context: gpugraph.Context) -> None:
+    file = tmp_path / "names.csv"
+    file.write_text("al,bo\nbo,ca\n")
+    for graph in (gpugraph.Graph(file, ids="string", context=context), gpugraph.Graph([(0, 1), (1, 2)], context=context)):
+        edges = graph.edge_supports()
+        # A copy before the strings of the file have become an array.
+        assert copied(edges).to_pandas().equals(edges.to_pandas())
+        tree = graph.bfs(graph.ids[0])
+        assert copied(tree).to_dict() == tree.to_dict()
+
+
+def test_results_are_equal_to_themselves_alone(context: gpugraph.Context) -> None:
+    graph = gpugraph.Graph([(0, 1), (1, 2)], context=context)
+    tree = graph.bfs(0)
+    assert tree == tree and tree != graph.bfs(0) and tree != graph.triangles()
+    assert len({tree, tree, graph.edge_supports(), gpugraph.listrank([1, -1])}) == 3
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_graphs_and_contexts_have_no_copies(copied: Callable[[Any], Any], context: gpugraph.Context) -> None:
+    # A copy would stay open when the context is closed.
+    for original in (context, gpugraph.Graph([(0, 1)], context=context)):
+        with pytest.raises(TypeError, match="can't be copied or pickled"):
+            copied(original)

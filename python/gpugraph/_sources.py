@@ -88,10 +88,16 @@ def _described(data: Any, array: NDArray[Any]) -> str:
 
 
 def _unmasked(values: Any, what: str) -> NDArray[Any]:
-    """Returns values as an array. numpy would take those behind a mask for values like the others."""
+    """Returns values as an array. numpy would take those behind a mask for values like the others, and it makes float64 of
+    whole numbers in a list if only some are 2^63 or more."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise UsageError(f"{what}: expected an array without masked elements; leave out their edges")
-    return np.asarray(values)
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and isinstance(values, (list, tuple)):
+        objects = np.asarray(values, dtype=object)
+        if all(isinstance(number, (int, np.integer)) and number >= 0 for number in objects.flat):
+            return objects.astype(np.uint64)
+    return array
 
 
 def _ends(sources: NDArray[Any], targets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -184,9 +190,11 @@ def _of_table(table: Any, columns: Optional[Sequence[Any]], asked: str) -> Edges
 
 def _array(column: Any) -> NDArray[Any]:
     """Returns a column of a table as an array, without a copy if that is possible."""
-    if type(column).__module__.startswith("pyarrow"):
-        return np.asarray(column.to_numpy())
-    return np.asarray(column)
+    array = np.asarray(column)
+    if array.dtype.kind in "mM":
+        # Labels are the table's own times. numpy would make numbers of them.
+        return object_array(column.to_pylist() if hasattr(column, "to_pylist") else list(column))
+    return array
 
 
 def numbered(sources: NDArray[Any], targets: NDArray[Any]) -> Edges:
@@ -227,7 +235,7 @@ def _of_networkx(graph: Any, columns: Optional[Sequence[Any]], asked: str) -> Ed
     nodes = list(graph)
     if not _are_numbers_from_0(nodes):
         try:
-            nodes.sort()
+            nodes = sorted(nodes)
         except TypeError:
             pass  # Nodes of several types keep the order of the graph.
         labels: Optional[NDArray[Any]] = object_array(nodes)

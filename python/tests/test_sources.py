@@ -161,7 +161,7 @@ def test_labels_of_tables_and_networkx(context: gpugraph.Context) -> None:
 
     frame = pd.DataFrame({"u": [of(u) for u, _ in EDGES], "v": [of(v) for _, v in EDGES], "w": WEIGHTS})
     present = sorted({of(v) for edge in EDGES for v in edge})
-    for table in (frame, pa.Table.from_pandas(frame), frame.astype({"u": "category", "v": "object"})):
+    for table in (frame, pa.Table.from_pandas(frame), pa.RecordBatch.from_pandas(frame), frame.astype({"u": "category", "v": "object"})):
         graph = gpugraph.Graph(table, context=context)
         assert graph.ids.tolist() == present
         assert graph.triangles().to_pandas()["triangles"].to_dict() == {
@@ -177,6 +177,9 @@ def test_labels_of_tables_and_networkx(context: gpugraph.Context) -> None:
     check(gpugraph.Graph(nx.relabel_nodes(simple(), lambda v: (v, str(v))), context=context), True, lambda v: (v, str(v)))
     # Numbers with gaps are labels, too; types that have no order keep that of the graph.
     check(gpugraph.Graph(nx.relabel_nodes(simple(), lambda v: 10 * v), context=context), True, lambda v: 10 * v)
+    nodes = nx.Graph()
+    nodes.add_nodes_from([9, 2, 6, "7"])
+    assert gpugraph.Graph(nodes, context=context).ids.tolist() == [9, 2, 6, "7"]
     mixed = gpugraph.Graph(nx.Graph([("b", 1), (1, None.__class__), (None.__class__, "b")]), context=context)
     assert mixed.triangles().to_dict() == {"b": 1, 1: 1, None.__class__: 1}
     ways = gpugraph.Graph(nx.DiGraph([("a", "b"), ("c", "b")]), context=context)
@@ -212,6 +215,17 @@ def test_large_ids_next_to_a_column_with_a_sign(context: gpugraph.Context) -> No
         gpugraph.Graph((table["u"], np.array([1, -2])), context=context)
 
 
+def test_whole_numbers_in_lists_are_exact(context: gpugraph.Context) -> None:
+    large = 1 << 63
+    assert gpugraph.Graph([(0, 1), (1, large)], context=context).ids.tolist() == [0, 1, large]
+    assert gpugraph.Graph(([0, 1], [1, large]), context=context).ids.tolist() == [0, 1, large]
+    for weights in ([1, large], [1, large + 1], [np.int64(1), np.uint64((1 << 60) + 1)]):
+        graph = nx.path_graph(3)
+        nx.set_edge_attributes(graph, dict(zip(graph.edges, weights)), "weight")
+        for found in (gpugraph.Graph(graph, context=context), gpugraph.Graph([(0, 1), (1, 2)], weights=weights, context=context)):
+            assert found.sssp(0).to_dict() == {0: 0, 1: 1, 2: 1 + int(weights[1])}
+
+
 def test_masked_elements_are_no_values(context: gpugraph.Context) -> None:
     masked = np.ma.masked_equal(PAIRS, 59)
     for call in (
@@ -224,13 +238,27 @@ def test_masked_elements_are_no_values(context: gpugraph.Context) -> None:
     check(gpugraph.Graph(np.ma.masked_equal(PAIRS, 60), context=context))
 
 
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("of", [pd.to_datetime, pd.to_timedelta])
+def test_labels_are_the_times_of_the_table(unit: str, of: Callable[[Any], Any], context: gpugraph.Context) -> None:
+    times = of(np.array([3, 1, 2]) * 10**9).as_unit(unit)
+    frame = pd.DataFrame({"u": times[:2], "v": times[1:]})
+    graph = gpugraph.Graph(frame, context=context)
+    assert graph.ids.tolist() == sorted(times) and type(graph.ids[0]) is type(times[0])
+    arrow = pa.Table.from_pandas(frame)
+    assert gpugraph.Graph(arrow, context=context).ids.tolist() == sorted({*arrow["u"].to_pylist(), *arrow["v"].to_pylist()})
+    frame.loc[1, "v"] = pd.NaT
+    with pytest.raises(UsageError, match="edge 1: .* missing"):
+        gpugraph.Graph(frame, context=context)
+
+
 def test_numbers_next_to_text_stay_numbers() -> None:
     edges = numbered(np.array([1, 2]), np.array(["1", "x"]))
     assert edges.labels is not None and edges.labels.tolist() == [1, 2, "1", "x"]
 
 
 def test_graphs_without_edges(context: gpugraph.Context) -> None:
-    for nothing in ([], np.empty((0, 2), dtype=np.int32), nx.Graph()):
+    for nothing in ([], ([], []), np.empty((0, 2), dtype=np.int32), nx.Graph()):
         graph = gpugraph.Graph(nothing, context=context)
         assert (graph.vertices, graph.edges) == (0, 0)
         assert graph.triangles().to_dict() == {} and len(graph.triangles().to_pandas()) == 0
@@ -256,7 +284,8 @@ def test_graphs_without_edges(context: gpugraph.Context) -> None:
         (PAIRS, {"weights": np.full(len(EDGES), np.nan)}, ["edge 0", "NaN"]),
         (PAIRS, {"weights": np.full(len(EDGES), "a")}, ["float64", "<U1"]),
         ([(0, 1), (1, 2)], {"weights": [0.5, (1 << 53) + 1]}, ["weight 1", "float64", str((1 << 53) + 1)]),
-        ([(0, 1), (1, 2)], {"weights": [np.int64(1), np.uint64((1 << 60) + 1)]}, ["weight 1", str((1 << 60) + 1)]),
+        ([(0, 1), (1, 2)], {"weights": [-1, 1 << 63]}, ["edge 0", "-1"]),
+        ([(0, -1), (1, 1 << 63)], {}, ["int64", "float64"]),
         (PAIRS, {"weights": "u32"}, ["u32"]),
         (PAIRS, {"format": "text"}, ["format", "files"]),
         (PAIRS, {"columns": ["a", "b"]}, ["columns"]),

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import errors as errors
+
 if TYPE_CHECKING:
     from ._context import Context as Context
     from ._gpugraph import __version__ as __version__

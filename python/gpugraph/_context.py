@@ -52,6 +52,8 @@ class Context:
         temporary_folder: Optional[Union[str, os.PathLike[str]]] = None,
         progress: Optional[Callable[[str, int, int], object]] = None,
     ) -> None:
+        if progress is not None and not callable(progress):
+            raise UsageError(f"progress: expected a function, found {progress!r}")
         folder = None if temporary_folder is None else os.fspath(temporary_folder)
         self._native: Optional[_gpugraph.Context] = _gpugraph.Context(
             host_memory if isinstance(host_memory, str) else whole_or_none("host_memory", host_memory),

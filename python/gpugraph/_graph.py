@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from . import _gpugraph
@@ -104,7 +104,8 @@ class Graph:
             numbers = dict(skip_lines=whole_or_none("skip_lines", skip_lines, 32), first_id=whole_or_none("first_id", first_id, 32))
             options = dict(format=format, columns=columns, weights=weights, ids=ids, **numbers)
             paths: list[str] = [os.fspath(path) for path in (data if isinstance(data, list) else [data])]
-            native = _gpugraph.Graph.from_files(context._opened(), paths, options, bool(directed), folder)
+            is_directed = False if directed is None else directed
+            native = _gpugraph.Graph.from_files(context._opened(), paths, options, is_directed, folder)
             self._adopt(native, context, None)
             return
         strings = None if ids == "number" else ids
@@ -118,7 +119,7 @@ class Graph:
         self._adopt(_of_edges(context, edges, folder), context, edges.labels)
 
     @classmethod
-    def from_edges(cls, edges: Edges, context: Optional[Context] = None) -> Graph:
+    def _from_edges(cls, edges: Edges, context: Optional[Context] = None) -> Graph:
         """Returns the graph of edges that are numbered already. The backend of networkx uses it."""
         context = context_or_default(context)
         return cls._of(_of_edges(context, edges, None), context, edges.labels)
@@ -271,6 +272,11 @@ class Graph:
         if number is None:
             raise UsageError(f"source: expected the id of a vertex, a whole number, found {vertex!r}")
         return number if 0 <= number < 1 << 64 else self.row(vertex)
+
+    def _ids(self, name: str, vertices: Iterable[Any]) -> list[int]:
+        if isinstance(vertices, dict):
+            raise TypeError(f"{name}: expected vertices, found a dict, whose values would be ignored; pass a list of its keys")
+        return [self._id(vertex) for vertex in vertices]
 
     def triangle_count(self) -> int:
         """Counts the triangles of the graph, without regard to direction. Faster than :meth:`triangles`.
@@ -468,7 +474,7 @@ class Graph:
 
     def betweenness(
         self,
-        sources: Optional[Sequence[Any]] = None,
+        sources: Optional[Iterable[Any]] = None,
         *,
         roots: int = 4,
         seed: int = 1,
@@ -493,13 +499,13 @@ class Graph:
             gpugraph.errors.UsageError: An option is out of range.
             gpugraph.errors.InputError: The graph has no such vertex.
         """
-        named = None if sources is None else [self._id(vertex) for vertex in sources]
+        named = None if sources is None else self._ids("sources", sources)
         drawn = whole("roots", roots, 32), whole("seed", seed)
         numbers, scores = self._opened().betweenness(named, *drawn, normalise)
         used, pairs, depth, divisor, seconds = numbers
         return Centralities(self._rows, used, pairs, depth, divisor, scores, seconds)
 
-    def distances(self, sources: Optional[Sequence[Any]] = None, *, roots: int = 64, seed: int = 1) -> Distances:
+    def distances(self, sources: Optional[Iterable[Any]] = None, *, roots: int = 64, seed: int = 1) -> Distances:
         """Sums up the distances from many sources: closeness, harmonic centrality and eccentricity of the sources, bounds of
         the diameter, and sums for every vertex.
 
@@ -519,7 +525,7 @@ class Graph:
             gpugraph.errors.UsageError: An option is out of range.
             gpugraph.errors.InputError: The graph has no such vertex.
         """
-        named = None if sources is None else [self._id(vertex) for vertex in sources]
+        named = None if sources is None else self._ids("sources", sources)
         drawn = whole("roots", roots, 32), whole("seed", seed)
         (figures, pairs, diameter, seconds), columns = self._opened().distances(named, *drawn)
         labels = self._rows.labels() if self._rows.has_labels else None
@@ -533,7 +539,7 @@ class Graph:
         variant: str = "gap",
         tolerance: float = 1e-4,
         iterations: Optional[int] = None,
-        personalised: Sequence[Any] = (),
+        personalised: Iterable[Any] = (),
     ) -> PageRanks:
         """Computes the PageRank of every vertex. The ranks are the same bits for any number of threads.
 
@@ -552,7 +558,7 @@ class Graph:
             gpugraph.errors.UsageError: An option is out of range.
             gpugraph.errors.InputError: The graph has no such vertex.
         """
-        targets = [self._id(vertex) for vertex in personalised]
+        targets = self._ids("personalised", personalised)
         count = whole_or_none("iterations", iterations)
         numbers, ranks = self._opened().pagerank(damping, variant, tolerance, count, targets)
         iterations_done, change, converged, total, seconds = numbers

@@ -76,7 +76,7 @@ class BackendGraph:
             weights = None if attribute is None else _weights(self._weights[attribute])
             ends, labels = self._ends, object_array(self.nodes)
             edges = Edges(ends[:, 0], ends[:, 1], weights, len(self.nodes), labels, directed)
-            self._graphs[key] = Graph.from_edges(edges)
+            self._graphs[key] = Graph._from_edges(edges)
         return self._graphs[key]
 
 

@@ -13,6 +13,9 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
+import mypy.api
+import networkx as nx
+import numpy as np
 import pytest
 
 import gpugraph
@@ -135,6 +138,7 @@ def test_arguments_of_contexts() -> None:
         ({"device": "tpu"}, "tpu"),
         ({"device": "cpu", "gpu": 0}, "GPU"),
         ({"temporary_folder": "/nowhere"}, "/nowhere"),
+        ({"progress": 5}, "progress: expected a function, found 5"),
     ]:
         with pytest.raises(UsageError, match=said):
             gpugraph.Context(**arguments)  # type: ignore[arg-type]
@@ -219,3 +223,46 @@ def test_numbers_out_of_range_are_errors_of_usage(name: str, call: Any, context:
     graph = gpugraph.Graph([(0, 1), (1, 2)], context=context)
     with pytest.raises(UsageError, match=f"^{name}: expected"):
         call(graph)
+
+
+def test_a_direction_that_is_no_bool_is_refused(tmp_path: Path, context: gpugraph.Context) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("0 1\n")
+    for edges in (file, [(0, 1)]):
+        for directed in ("no", 1):
+            with pytest.raises(TypeError, match="directed"):
+                gpugraph.Graph(edges, directed=directed, context=context)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["pagerank", "betweenness", "distances"])
+def test_vertices_come_as_any_iterable_but_not_as_keys(name: str, context: gpugraph.Context) -> None:
+    of_networkx = nx.path_graph(4)
+    graph = gpugraph.Graph(of_networkx, context=context)
+    argument = "personalised" if name == "pagerank" else "sources"
+    expected = getattr(graph, name)(**{argument: [0, 2]}).to_dict()
+    for vertices in (np.array([0, 2]), (0, 2), iter([0, 2]), of_networkx.subgraph([0, 2]).nodes):
+        assert getattr(graph, name)(**{argument: vertices}).to_dict() == expected
+    with pytest.raises(TypeError, match=f"^{argument}: .* list of its keys"):
+        getattr(graph, name)(**{argument: {0: 1.0, 2: 99.0}})
+
+
+def test_errors_need_no_import_of_their_own() -> None:
+    program = "import gpugraph; print(gpugraph.errors.UsageError.exit_code, 'numpy' in __import__('sys').modules)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "2 False\n"
+
+
+def test_types_of_arguments() -> None:
+    program = """
+import numpy as np
+import gpugraph
+graph = gpugraph.Graph(np.array([[0, 1]]), weights=np.array([0.5]))
+sources = np.array([0, 1])
+graph.betweenness(sources).to_dict()
+graph.distances(sources).to_dict()
+graph.pagerank(personalised=sources).to_dict()
+gpugraph.listrank(np.array([1, -1]))
+raise gpugraph.errors.UsageError
+"""
+    told, _, _ = mypy.api.run(["--strict", "--cache-dir", os.devnull, "-c", program])
+    assert told.startswith("Success"), told

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from gpugraph import backend
 from gpugraph.backend import Backend, BackendGraph
 
 
@@ -63,6 +64,25 @@ def sorted_text(nodes: set[Any]) -> list[str]:
     return sorted(map(repr, nodes))
 
 
+@pytest.fixture
+def prefers_small_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """networkx asks the backend also for the small graphs of tests."""
+    monkeypatch.setattr(backend, "_FEW", 0)
+
+
+@pytest.mark.parametrize("few", [4, 5, 6])
+def test_small_graphs_stay_with_networkx(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_FEW", few)
+    for graph in (nx.star_graph(4), nx.complete_graph(3), nx.cycle_graph(5)):
+        size = max(len(graph), graph.number_of_edges())
+        with nx.config.backend_priority(algos=["gpugraph"]):
+            nx.transitivity(graph)
+            nx.triangles(G=graph)
+        assert ("gpugraph" in graph.__networkx_cache__.get("backends", {})) == (size >= few)
+        assert nx.triangles(graph, backend="gpugraph") == nx.triangles(graph, backend="networkx")
+
+
+@pytest.mark.usefixtures("prefers_small_graphs")
 def test_the_backend_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A backend that hands all to networkx would pass every other test."""
     called = []
@@ -100,6 +120,7 @@ def test_the_backend_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.usefixtures("prefers_small_graphs")
 def test_weights_whose_sums_may_differ_are_left_to_networkx(weights: list[Any]) -> None:
     graph = nx.Graph()
     graph.add_edge(0, 1, weight=weights[0])
@@ -130,6 +151,7 @@ def test_sums_are_those_of_networkx(weights: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["triangles", "clustering", "transitivity"])
+@pytest.mark.usefixtures("prefers_small_graphs")
 def test_multigraphs_are_left_to_networkx(name: str) -> None:
     graph = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 0)])
     arguments = {} if name == "transitivity" else {"nodes": [0]}

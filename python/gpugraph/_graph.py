@@ -48,16 +48,18 @@ class Graph:
             - A path of a file or folder, a pattern such as ``"edges/*.txt.gz"``, or a list of these. The format follows
               from the ending, unless ``format`` names it.
             - An array of shape (m, 2), or a pair of arrays of shape (m,), of dtype uint32, int32, uint64 or int64. They are
-              not copied, and must not change while the graph is open. Shorter integers are widened, which copies them.
+              not copied, and must not change while the graph is open. Shorter integers are widened, which copies them. A
+              tuple of two is always such a pair: ``((0, 1), (2, 3))`` has the edges (0, 2) and (1, 3).
             - A pandas.DataFrame or pyarrow.Table with a row for each edge. Ids that are no integers are numbered in sorted
               order, and become labels.
-            - A square scipy.sparse matrix, whose stored elements are edges, and their values the weights.
+            - A square scipy.sparse matrix, whose stored elements are edges, and their values the weights. If a COO matrix
+              repeats an element, the smallest value stays, while scipy adds them up.
             - A networkx graph. Nodes are labels, unless they are the numbers from 0 to n - 1.
         weights: ``"auto"``: those of ``data``, if it has some. ``"none"``: none. An array of shape (m,): uint32,
             uint64, float32 and float64 are not copied, and keep their type. For files also ``"u32"``, ``"u64"``,
             ``"f32"`` and ``"f64"``. ``"auto"`` reads decimals in files as float32, and ``"f64"`` as float64.
         directed: True keeps the direction of edges, for searches and shortest paths. Triangles ignore it. The default is
-            False, and for networkx graphs what they are.
+            False, also for scipy matrices, and for networkx graphs what they are.
         vertices: Number of vertices, if ids without edges are vertices, too; for arrays.
         columns: Columns of a table or a text file that have the ends of edges, and the weight if there is a third one. By
             default they are the first two, and the third if it has numbers. Of a networkx graph, the attribute of the
@@ -235,7 +237,7 @@ class Graph:
 
     @property
     def max_degree(self) -> int:
-        """The largest degree."""
+        """The largest degree; in a directed graph, the largest out-degree or in-degree."""
         return self._max_degree
 
     @property
@@ -250,7 +252,11 @@ class Graph:
 
     @property
     def ids(self) -> NDArray[Any]:
-        """The id or label of each vertex, in the order of results: shape (n,), uint64, or object for labels."""
+        """The id or label of each vertex, in the order of results: shape (n,), uint64, or object for labels.
+
+        If ids are labels or sparse, row i of results is the vertex ``ids[i]``. Ids are sparse if the largest one exceeds 8 times
+        the number of edges, and for edges in memory also 2^20. Otherwise row v is the vertex with id v.
+        """
         return self._rows.ids()
 
     def row(self, vertex: Any) -> int:
@@ -543,13 +549,17 @@ class Graph:
     ) -> PageRanks:
         """Computes the PageRank of every vertex. The ranks are the same bits for any number of threads.
 
+        With ``variant="graphalytics"`` and enough iterations they are those of ``networkx.pagerank(G, weight=None)`` for a graph
+        without loops and repeated edges, which are dropped here. Weights are ignored.
+
         Args:
             damping: The probability of following an edge instead of jumping to a vertex, from 0 to below 1.
             variant: ``"gap"`` loses the ranks of vertices without out-edges, and stops when the changes of all ranks add up
                 to less than ``tolerance``. ``"graphalytics"`` spreads these ranks evenly, and does all ``iterations``.
             tolerance: Of ``"gap"`` alone; above 0 and at most 1.
             iterations: Their number: at most 1000 of ``"gap"`` and exactly 10 of ``"graphalytics"`` if it is None.
-            personalised: The ids or labels of the vertices to which jumps lead; all if there are none.
+            personalised: The ids or labels of the vertices to which jumps lead, to each with the same probability; all if
+                there are none.
 
         Returns:
             Ranks of shape (n,), float64.

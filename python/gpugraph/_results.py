@@ -345,7 +345,11 @@ class Paths(_Result):
 
 @dataclass(frozen=True, eq=False)
 class DfsTree(_Result):
-    """A depth-first tree, or the trees of all vertices. It goes on with the first neighbour not yet visited, by falling degree, then id."""
+    """A depth-first tree, or the trees of all vertices that have an edge.
+
+    The search goes on with the first neighbour not yet visited, by falling degree, then id. Without a source it does not reach
+    vertices without edges.
+    """
 
     #: The id or label of the source; None if all vertices were searched.
     source: Any
@@ -363,12 +367,14 @@ class DfsTree(_Result):
     postorder: NDArray[np.int64] = field(repr=False)
     #: Edges between each vertex and its root, int64 of shape (n,); -1 if it is not reached.
     depths: NDArray[np.int64] = field(repr=False)
-    #: 1 for each articulation point, int64 of shape (n,), if it was asked for.
+    #: 1 for each articulation point and 0 for other vertices, int64 of shape (n,), if it was asked for; -1 if a vertex is not
+    #: reached.
     articulation_points: Optional[NDArray[np.int64]] = field(repr=False)
-    #: 1 for each vertex whose edge from the parent is a bridge, int64 of shape (n,), if it was asked for.
+    #: 1 for each vertex whose edge from the parent is a bridge and 0 for other vertices, int64 of shape (n,), if it was asked
+    #: for; -1 if a vertex is not reached.
     bridges: Optional[NDArray[np.int64]] = field(repr=False)
     #: First vertex of each vertex's strongly connected component, int64 of shape (n,), if it was asked for; -1 if it is not
-    #: reached. Vertices without edges are never reached from others.
+    #: reached.
     components: Optional[NDArray[np.int64]] = field(repr=False)
     #: Seconds of the search alone.
     seconds: float
@@ -477,7 +483,7 @@ class Centralities(_Result):
     _names = {"centrality": "centrality"}
 
     def to_dict(self) -> dict[Any, float]:
-        """Returns the scores by id, as ``networkx.betweenness_centrality`` does."""
+        """Returns the scores by id. :meth:`Graph.betweenness` says when they are those of networkx."""
         return self._of_rows(self.centrality)
 
 
@@ -551,7 +557,7 @@ class PageRanks(_Result):
     _names = {"ranks": "rank"}
 
     def to_dict(self) -> dict[Any, float]:
-        """Returns the ranks by id, as ``networkx.pagerank`` does."""
+        """Returns the ranks by id. :meth:`Graph.pagerank` says when they are those of ``networkx.pagerank``."""
         return self._of_rows(self.ranks)
 
 

@@ -101,3 +101,30 @@ def test_graphs_and_contexts_have_no_copies(copied: Callable[[Any], Any], contex
     for original in (context, gpugraph.Graph([(0, 1)], context=context)):
         with pytest.raises(TypeError, match="can't be copied or pickled"):
             copied(original)
+
+
+def test_rows_of_sparse_ids_are_those_of_ids(tmp_path: Path, context: gpugraph.Context) -> None:
+    file = tmp_path / "edges.txt"
+    for largest, sparse in ((16, False), (17, True)):
+        file.write_text(f"0 1\n1 {largest}\n")
+        levels = gpugraph.Graph(file, context=context).bfs(1).levels
+        assert len(levels) == (3 if sparse else largest + 1)
+    for largest, sparse in ((1 << 20, False), ((1 << 20) + 1, True)):
+        graph = gpugraph.Graph([(0, 1), (1, largest)], context=context)
+        assert len(graph.ids) == (3 if sparse else largest + 1)
+        assert graph.bfs(1).levels[graph.row(largest)] == 1
+
+
+def test_the_largest_degree_of_a_directed_graph_is_an_out_or_in_degree(context: gpugraph.Context) -> None:
+    # Vertex 0 has two edges out and one in, vertex 2 the other way round.
+    edges = [(0, 1), (0, 2), (1, 2), (3, 0), (2, 4)]
+    assert gpugraph.Graph(edges, directed=True, context=context).max_degree == 2
+    assert gpugraph.Graph(edges, context=context).max_degree == 3
+
+
+def test_unreached_vertices_are_no_articulation_points(context: gpugraph.Context) -> None:
+    graph = gpugraph.Graph([(0, 1), (1, 2)], vertices=4, context=context)
+    tree = graph.dfs(articulation=True)
+    assert tree.articulation_points is not None and tree.articulation_points.tolist() == [0, 1, 0, -1]
+    assert tree.bridges is not None and tree.bridges[3] == -1
+    assert graph.dfs(3).preorder.tolist() == [-1, -1, -1, 0]

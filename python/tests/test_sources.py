@@ -155,6 +155,16 @@ def test_lists_files_matrices_and_tables(tmp_path: Path, context: gpugraph.Conte
         check(gpugraph.Graph(table, weights="none", context=context))
 
 
+def test_a_tuple_of_two_and_a_matrix_are_read_as_documented(context: gpugraph.Context) -> None:
+    assert gpugraph.Graph(((0, 1), (2, 3)), context=context).components().to_dict() == {0: 0, 1: 1, 2: 0, 3: 1}
+    assert gpugraph.Graph([(0, 1), (2, 3)], context=context).components().to_dict() == {0: 0, 1: 0, 2: 2, 3: 2}
+    twice = sp.coo_array(([5, 3], ([0, 0], [1, 1])), shape=(2, 2))
+    graph = gpugraph.Graph(twice, context=context)
+    assert not graph.directed and graph.sssp(1).to_dict() == {1: 0, 0: 3}
+    twice.sum_duplicates()
+    assert gpugraph.Graph(twice, context=context).sssp(1).to_dict() == {1: 0, 0: 8}
+
+
 def test_labels_of_tables_and_networkx(context: gpugraph.Context) -> None:
     def of(v: int) -> str:
         return f"v{v:02}"

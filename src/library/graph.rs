@@ -168,8 +168,7 @@ impl Graph {
         self.info.edges - self.info.loops - self.edges
     }
 
-    /// Returns the largest number of neighbours of a vertex. In a directed graph, edges that lead to a vertex count apart
-    /// from those that leave it.
+    /// Returns the largest degree; in a directed graph, the largest out-degree or in-degree.
     pub fn max_degree(&self) -> u64 {
         self.max_degree
     }

@@ -127,13 +127,14 @@ impl Tree {
         &self.depths
     }
 
-    /// Returns a column that is 1 for each articulation point; `None` if the options did not ask for it.
+    /// Returns a column that is 1 for each articulation point, 0 for another reached vertex and -1 for an unreached
+    /// vertex; `None` if the options did not ask for it.
     pub fn articulation_points(&self) -> Option<&Column<i64>> {
         self.articulation.as_ref()
     }
 
-    /// Returns a column that is 1 for each vertex whose edge from its parent is a bridge; `None` if the options did not
-    /// ask for it.
+    /// Returns a column that is 1 for each vertex whose edge from its parent is a bridge, 0 for another reached vertex and
+    /// -1 for an unreached vertex; `None` if the options did not ask for it.
     pub fn bridges(&self) -> Option<&Column<i64>> {
         self.bridges.as_ref()
     }

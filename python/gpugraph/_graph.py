@@ -280,6 +280,7 @@ class Graph:
         return number if 0 <= number < 1 << 64 else self.row(vertex)
 
     def _ids(self, name: str, vertices: Iterable[Any]) -> list[int]:
+        """Returns the ids by which the library knows vertices; `name` is for the message."""
         if isinstance(vertices, dict):
             raise TypeError(f"{name}: expected vertices, found a dict, whose values would be ignored; pass a list of its keys")
         return [self._id(vertex) for vertex in vertices]
@@ -412,7 +413,7 @@ class Graph:
         """Searches depth-first from a vertex, or through all of the graph.
 
         Args:
-            source: The id or label of the vertex; None for all.
+            source: The id or label of the vertex; None for all vertices that have an edge.
             articulation: Finds articulation points and bridges of an undirected graph.
             components: Finds the strongly connected components of a directed graph.
             validate: Checks the tree.

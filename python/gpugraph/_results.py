@@ -337,7 +337,7 @@ class Paths(_Result):
         return self._of_rows(self.distances, self._reached())
 
     def _reached(self) -> NDArray[np.bool_]:
-        # Not by parents, of which the id 2^64 - 1 is -1, too.
+        # Not by parents, because the id 2^64 - 1 is -1 there, too.
         is_whole = self.distances.dtype.kind == "u"
         reached: NDArray[np.bool_] = self.distances != (np.iinfo(np.uint64).max if is_whole else np.inf)
         return reached

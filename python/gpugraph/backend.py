@@ -26,7 +26,7 @@ _FUNCTIONS = (
 )
 
 #: Graphs with fewer nodes and fewer edges stay with networkx. Milliseconds at 50,000 edges and a mean degree of 4, where a first
-#: call converts the graph (networkx 3.6, two cores, commit c5b127da):
+#: call converts the graph (networkx 3.6, two cores, commit 18bfd315):
 #:
 #: | function                            | networkx | first call | later calls |
 #: | ----------------------------------- | -------- | ---------- | ----------- |
@@ -144,7 +144,7 @@ class Backend:
 
     @staticmethod
     def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Returns True, or why networkx is faster. It asks only if the backend was not named in the call."""
+        """Returns True, or why networkx is faster. networkx calls it only if the call does not name the backend."""
         graph = args[0] if args else kwargs["G"]
         # Nodes are counted first, because networkx counts edges node by node.
         is_large = len(graph) >= _FEW or graph.number_of_edges() >= _FEW

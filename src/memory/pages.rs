@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Gives the whole pages within pieces of a [`super::Buffer`] back to the system. Afterwards each word of the pieces is
 /// zero or unchanged. Adjacent pieces are given back together, so that whole huge pages can be freed.
 pub fn discard(pieces: Vec<&mut [u32]>) {
-    joined(pieces).for_each(|range| free(range));
+    joined(pieces).for_each(free);
 }
 
 /// Moves the huge pages within pieces of a [`super::Buffer`] to the start of `place`, a part of another buffer, and

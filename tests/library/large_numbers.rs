@@ -44,6 +44,6 @@ fn large_numbers_are_options() {
     let options = sssp::Options { weights, ..sssp::Options::default() };
     let source = graph.vertex(0).expect("a vertex");
     sssp::search(&graph, source, &options, &context).expect("paths");
-    let long = cdlp::Options { iterations: LARGE, ..cdlp::Options::default() };
+    let long = cdlp::Options { iterations: LARGE };
     assert_eq!(cdlp::communities(&graph, &long, &context).expect_err("too many").kind(), gpugraph::ErrorKind::Usage);
 }

@@ -191,7 +191,7 @@ impl Stage for OtherResults {
     /// with another table is replaced later, when the job runs that task.
     ///
     /// # Errors
-    /// [`Error::Occupied`] if other tables have finished results with another first id.
+    /// [`crate::error::Error::Occupied`] if other tables have finished results with another first id.
     fn open_or_make(
         &mut self,
         context: &mut Context,

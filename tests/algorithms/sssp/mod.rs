@@ -227,6 +227,16 @@ fn sums_near_the_largest_weight_are_found_by_all_methods() {
     by_every_method(&Checked::of_decimals(&text, true), Taken::File(WeightType::F32), &[0, 5000]);
 }
 
+/// A hub is found twice: first by a longer path, so that its entry there is outdated when its many edges end pushing.
+#[test]
+fn a_wide_bucket_may_have_outdated_entries_alone() {
+    let to_hub = [(0, 1, 10), (0, 2, 0), (2, 1, 0)];
+    let behind = [(1, 3, 20), (3, 4, 20), (4, 5, 20), (5, 6, 90), (3, 6, 200)];
+    let leaves = (10..2010).flat_map(|leaf| [(1, leaf, 30), (leaf, leaf + 2000, 1)]);
+    let edges: Vec<_> = to_hub.into_iter().chain(behind).chain(leaves).collect();
+    by_every_method(&Checked::new(&edges, true), Taken::File(WeightType::U32), &[0]);
+}
+
 /// Threads that wait take no time of processors: a path has one vertex in each round.
 #[test]
 fn threads_without_work_take_no_processor_time() {

@@ -272,7 +272,7 @@ fn push_without_buckets<A: Arithmetic>(
 }
 
 /// Puts the entries of `list` back into bucket number `bucket`, except outdated ones. Lowers `walk.least` to the
-/// smallest distance among them.
+/// smallest distance in the list. Outdated entries count as well: all may be, and all vertices below have pushed.
 fn put_back<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],
@@ -281,9 +281,11 @@ fn put_back<A: Arithmetic>(
 ) {
     let sum_of = |entry: &NearerVertex<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
     let mut least = A::UNREACHED;
-    for &entry in list.iter().filter(|entry| sum_of(entry) == entry.sum) {
+    for &entry in list {
         least = if entry.sum < least { entry.sum } else { least };
-        bins.push(bucket, entry);
+        if sum_of(&entry) == entry.sum {
+            bins.push(bucket, entry);
+        }
     }
     // All threads share `walk.least`, so each thread lowers it only once.
     walk.least.fetch_min(A::to_word(least), Relaxed);

@@ -3,14 +3,14 @@
 use crate::config::{self, Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::device::GpuSession;
-use crate::library::builder::{Keys, path_text};
+use crate::library::builder::{KeyValue, Keys, path_text};
 use crate::process::progress::Observer;
 pub use crate::process::progress::StageMoment as Progress;
 use crate::process::signals::{self, StopRequest};
 use crate::size;
 use crate::store::durable::remove_abandoned;
 use parking_lot::Mutex;
-use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -204,37 +204,27 @@ impl Context {
     /// [`Error::Usage`] for mistakes in `input`.
     pub(super) fn job(&self, name: &str, workdir: &Path, input: Keys, input_spec: Option<InputSpec>) -> Result<Job> {
         let settings = &self.0.settings;
-        #[derive(Serialize)]
-        struct Tables<'a> {
-            job: JobTable<'a>,
-            input: Keys,
-            limits: Limits,
-            run: Run,
-        }
-        #[derive(Serialize)]
-        struct JobTable<'a> {
-            name: &'a str,
-            workdir: String,
-        }
-        #[derive(Serialize)]
-        struct Limits {
-            host_memory: Option<String>,
-            gpu_memory: Option<String>,
-            threads: usize,
-        }
-        #[derive(Serialize)]
-        struct Run {
-            device: Device,
-            gpu: Option<u32>,
-        }
-        let bytes = |size: Option<Size>| size.map(|size| size::exact(size.0));
-        let (host_memory, gpu_memory) = (bytes(settings.host_memory), bytes(settings.gpu_memory));
-        let tables = Tables {
-            job: JobTable { name, workdir: path_text(workdir)? },
-            input,
-            limits: Limits { host_memory, gpu_memory, threads: settings.threads },
-            run: Run { device: settings.device, gpu: settings.gpu },
+        // Keys without a value are left out.
+        let table = |keys: Vec<(&str, Option<KeyValue>)>| {
+            KeyValue::Table(keys.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
         };
+        let bytes = |size: Option<Size>| size.map(|size| KeyValue::Text(size::exact(size.0)));
+        let number = |number: u64| Some(KeyValue::Number(number));
+        let text = |text: &str| Some(KeyValue::Text(text.into()));
+        let job = table(vec![("name", text(name)), ("workdir", text(&path_text(workdir)?))]);
+        let limits = table(vec![
+            ("host_memory", bytes(settings.host_memory)),
+            ("gpu_memory", bytes(settings.gpu_memory)),
+            ("threads", number(settings.threads as u64)),
+        ]);
+        let device = match settings.device {
+            Device::Auto => "auto",
+            Device::Cpu => "cpu",
+            Device::Gpu => "gpu",
+        };
+        let run = table(vec![("device", text(device)), ("gpu", settings.gpu.and_then(|gpu| number(gpu.into())))]);
+        let tables = [("job", job), ("input", KeyValue::Table(input)), ("limits", limits), ("run", run)];
+        let tables = BTreeMap::from(tables);
         let text = toml::to_string(&tables).map_err(|e| Error::internal("write a table", e))?;
         config::of_text(name, text, &[], input_spec)
     }

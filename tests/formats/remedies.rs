@@ -144,6 +144,10 @@ fn what_stands_between_the_ids_is_replaced_by_the_line_of_the_message() {
     assert_eq!(by_columns("a.txt", "1 -> 2\n2 -> 3\n1 -> 3\n", "1,3"), TRIANGLE);
     assert_eq!(by_line("a.txt", "(1, 2)\n(2, 3)\n(1, 3)\n"), TRIANGLE);
     assert_eq!(by_line("a.txt", "1: 2 3\n2: 3\n3:\n"), [[1, 2], [1, 3], [2, 3]]);
+    for between in [" ", ",", ";", "\t"] {
+        let contents = "1 2\n2 3 1\n".replace(' ', between);
+        assert_eq!(by_line("a.txt", &contents), [[1, 2], [2, 3], [2, 1]], "{between:?}");
+    }
     // Semicolons are read as they are, and a sign is nothing that separates.
     let place = Place::new();
     place.write("a.txt", "1;2\n2;3\n1;3\n");
@@ -584,4 +588,27 @@ fn memory_that_cannot_be_read_is_said_and_a_limit_does() {
         assert!(text.contains("/proc/meminfo") && text.contains("--set limits.host_memory=8GiB"), "{text}");
     }
     hidden(&["--fresh", "--set", "limits.host_memory=8GiB"]).expect(0);
+}
+
+#[test]
+fn a_remedy_for_a_list_of_vertices_or_for_generate_names_options_that_they_have() {
+    let place = Place::new();
+    place.write("a.txt", "1 2\n2 3\n");
+    place.job("path = 'a.txt'\nvertices = 'a.v'", "[components]\n");
+    for (list, line) in [("1\n2\nx\n", 3), ("1\n2 7\n", 2), ("99999999999999999999\n", 1)] {
+        place.write("a.v", list);
+        let ran = place.run(&[]).expect(3);
+        assert!(ran.error().contains(&format!("a.v:{line}: ")), "{}", ran.err);
+        assert!(ran.error().contains("each line has one id") && !ran.error().contains("[input]"), "{}", ran.err);
+    }
+    // A list has no counts.
+    place.write("a.v", "5 4\n1 1\n2 2\n3 0\n4 0\n");
+    place.run(&[]).expect(0);
+    // The remedy is done by convert.
+    place.write("counts.txt", "3 2\n1 2\n2 3\n");
+    let error =
+        place.gpugraph(&["generate", "product", "counts.txt", "a.txt", "-o", "p.u32"]).expect(3).error().to_owned();
+    assert!(error.contains("convert --skip-lines 1") && error.contains("reads what convert writes"), "{error}");
+    place.gpugraph(&["convert", "counts.txt", "edges.u32", "--skip-lines", "1"]).expect(0);
+    place.gpugraph(&["generate", "product", "edges.u32", "a.txt", "-o", "p.u32"]).expect(0);
 }

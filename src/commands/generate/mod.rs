@@ -5,7 +5,7 @@ mod weighted;
 use super::cli::{GenerateArgs, GenerateKind, OutputArgs, ProductArgs};
 use super::{format_named, lists, output_format, print_summary, shown};
 use crate::convert;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::{EdgeGenerator, Input, Packing};
 use crate::generate::{self, Generator, Product};
 use crate::job;
@@ -37,7 +37,15 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
         convert::refuse_overlap(&factor, &args.output.output).map(|()| factor)
     };
     let (a, b) = (factor(&args.a)?, factor(&args.b)?);
-    let product = shown("reading", 0, |watch| Product::read(&a, &b, watch))?;
+    let product = shown("reading", 0, |watch| Product::read(&a, &b, watch)).map_err(|mut error| {
+        // Remedies for text name options that this command does not have.
+        if let Error::Input { remedy, .. } = &mut error
+            && remedy.contains("convert --")
+        {
+            remedy.push_str("; generate has no such option, and reads what convert writes");
+        }
+        error
+    })?;
     Ok(Generator::Product(product))
 }
 

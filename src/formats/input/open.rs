@@ -63,7 +63,9 @@ pub(super) fn vertices(path: &Path, edges: &Input) -> Result<Input> {
     }
     let part = open(path, Some(Format::Text), None)?;
     let list = Input::of(EdgeSource::Files(vec![part]), path.display().to_string(), vec![path.to_owned()]);
-    list.with_text(TextOptions { columns: Columns::Numbers(vec![1, 1]), ..TextOptions::default() })
+    // Each line is a vertex, also a first line that looks like counts.
+    let (columns, skip_lines) = (Columns::Numbers(vec![1, 1]), Some(0));
+    list.with_text(TextOptions { columns, skip_lines, ..TextOptions::default() })
 }
 
 /// Refuses options for text and tables that apply to none of the files, and strings as ids unless they apply to all.

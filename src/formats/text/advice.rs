@@ -16,8 +16,10 @@ const LONE: &str =
 const MORE: &str = "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2";
 const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
     convert --columns), or name the format";
-const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' IN > OUT keeps two of each line; of an adjacency \
-    list awk '{for (i = 2; i <= NF; i++) print $1, $i}' IN > OUT makes edges";
+
+/// What a line of a list of vertices has, and the remedy if it does not.
+pub(super) const VERTEX: &str = "the id of a vertex, a whole number from 0 to 2^64-1, in column 1";
+pub(super) const VERTICES: &str = "correct the list of vertices: each line has one id, as the edges have it";
 
 const NEIGHBOURS: &str =
     "of an adjacency list tr ':' ' ' < IN | awk '{for (i = 2; i <= NF; i++) print $1, $i}' > OUT makes edges";
@@ -29,7 +31,7 @@ pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
         return remedy.into();
     }
     match split(line, Delimiter::of(line, false)).unwrap_or_default().as_slice() {
-        [u, v, _, ..] if u.is_id() && v.is_id() => MIXED.into(),
+        [u, v, _, ..] if u.is_id() && v.is_id() => mixed(Delimiter::of(line, false)).into(),
         _ => advice(data),
     }
 }
@@ -46,15 +48,28 @@ pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
     }
     match split(line, delimiter).unwrap_or_default().as_slice() {
         [u] if u.is_id() => LONE.into(),
-        [u, v] if u.is_id() && v.is_id() => MIXED.into(),
+        [u, v] if u.is_id() && v.is_id() => mixed(delimiter).into(),
         [u, v, _, ..] if u.is_id() && v.is_id() => MORE.into(),
         [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
         _ => separator(line).map_or(ANOTHER.into(), Cow::from),
     }
 }
 
-/// Returns the remedy for a row of a table whose ids are in the columns `ends`, counted from 0.
+/// Returns the remedy for lines with different numbers of columns.
+fn mixed(delimiter: Delimiter) -> String {
+    let awk = format!("awk {}", separated(delimiter));
+    format!(
+        "make the columns of all lines alike: {awk}'{{print $1, $2}}' IN > OUT keeps two of each line; of an adjacency list \
+         {awk}'{{for (i = 2; i <= NF; i++) print $1, $i}}' IN > OUT makes edges"
+    )
+}
+
+/// Returns the remedy for a row of a table whose ids are in the columns `ends`, counted from 0. Both columns are the same
+/// in a list of vertices.
 pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow<'static, str> {
+    if ends[0] == ends[1] {
+        return VERTICES.into();
+    }
     let line = first_line(data);
     if let Some(remedy) = of_numbers(line, ends) {
         return remedy.into();

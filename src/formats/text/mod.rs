@@ -214,6 +214,9 @@ impl FirstLines<'_> {
                 let edges = self.second.is_none_or(|row| row.is_id(ends.u) && row.is_id(ends.v));
                 if heading && edges && first.is_printed() {
                     return Ok(Some(ends));
+                if ends.u == ends.v {
+                    return Err(first.fault(advice::VERTEX, advice::VERTICES));
+                }
                 }
                 let expected = format!("whole numbers in columns {} and {}, as chosen", ends.u + 1, ends.v + 1);
                 let ends = [ends.u, ends.v];

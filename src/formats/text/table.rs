@@ -169,7 +169,7 @@ impl TableGrammar {
         let mut expected =
             format!("{} columns, of which {} and {} are whole numbers", self.columns, self.u + 1, self.v + 1);
         if self.u == self.v {
-            expected = format!("the id of a vertex, a whole number from 0 to 2^64-1, in column {}", self.u + 1);
+            expected = advice::VERTEX.into();
         }
         if let Some(weight) = self.weight {
             expected.push_str(&format!(" and {} is a number", weight + 1));

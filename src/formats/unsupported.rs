@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{At, Error, Result};
 use crate::formats::format::endings;
-use crate::formats::{Format, Packing, Part, READS_PARQUET, ending, typed};
+use crate::formats::{Format, IdKind, Packing, Part, READS_PARQUET, ending, typed};
 
 /// An unsupported format.
 #[derive(Debug)]
@@ -206,10 +206,11 @@ impl UnsupportedFormat {
         if part.format == Format::Metis && is_webgraph(&part.path, start) {
             return UnsupportedFormat::by_ending("properties");
         }
-        // Pairs may begin with any bytes, and skipped lines with any words. So the user is believed who names a format
-        // of pairs, or skips lines.
+        // Pairs and strings may begin with any bytes, and skipped lines with any words. So the user is believed who names
+        // a format of pairs or of strings, or skips lines.
         let (binary, skips) = (part.format.record().is_some(), part.text.skip_lines.unwrap_or(0) > 0);
-        let believed = if binary { part.named } else { skips };
+        let is_any = binary || part.text.ids == IdKind::String;
+        let believed = (is_any && part.named) || (skips && !binary);
         UnsupportedFormat::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 

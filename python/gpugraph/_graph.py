@@ -65,7 +65,7 @@ class Graph:
             default they are the first two, and the third if it has numbers. Of a networkx graph, the attribute of the
             weight, in a list; by default ``["weight"]``.
         format: Format of the files, as ``gpugraph help input`` lists them.
-        skip_lines: Lines at the top of each text file that are left out.
+        skip_lines: Lines at the top of each text file that are left out, not counting comments and blank lines.
         first_id: 0 or 1, the id of the first vertex, for formats that count from 1.
         ids: ``"string"`` takes the ids of text, CSV or Parquet files for strings, such as names. They become labels.
         workdir: Folder in which the graph is kept, so that :meth:`open` opens it later. By default it is in the context's

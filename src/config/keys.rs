@@ -52,7 +52,7 @@ pub(super) mod input {
     pub const SKIP_LINES: Key<Option<u64>> = Key::new(
         "skip_lines",
         ("a whole number", "0, and a first line that counts the others is refused"),
-        "lines to skip at the top of each file of text",
+        "lines to skip at the top of each file of text, not counting comments and blank lines",
         || None,
         |field, diagnostics| field.integer(0..=MOST_SKIPPED, diagnostics).map(Some),
     );

@@ -96,7 +96,7 @@ impl GraphBuilder {
         self.option("columns", KeyValue::List(numbers.iter().map(|&number| KeyValue::Number(number.into())).collect()))
     }
 
-    /// Skips lines at the top of each text file.
+    /// Skips lines at the top of each text file, not counting comments and blank lines.
     pub fn skip_lines(self, lines: u32) -> GraphBuilder {
         self.option("skip_lines", KeyValue::Number(lines.into()))
     }

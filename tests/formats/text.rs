@@ -457,11 +457,17 @@ fn hostile_text_is_refused_or_read_and_no_more() {
     reads("a.csv", &format!("{comments}w,src,dst\n1,5,6\n"), "auto", &[[5, 6]]);
     let field = "x".repeat((1 << 20) - 100);
     reads("a.csv", &format!("name,src,dst\na,5,6\n{field},6,7\n"), "auto", &[[5, 6], [6, 7]]);
-    // Comments of more than can be looked at: what is behind them is a plain list, or is not read.
+    // More comments than can be looked at, above lines that could be an edge, a heading, counts and an index.
     let comments = "# c\n".repeat(300_000);
-    reads("a.txt", &format!("{comments}5 6\n6 7 1\n"), "auto", &[[5, 6], [6, 7]]);
-    refuses("a.txt", format!("{comments}w src dst\n1 5 6\n"), "auto", &[":300001: "]);
-    refuses("a.txt", format!("{comments}5 6\n"), "1,2", &["within the first 1048576 bytes"]);
+    let lines = ["5 6\n6 7 1\n", "w src dst\n1 5 6\n", "3 2\n1 2\n2 3\n", "0,1,2\n1,2,3\n2,1,3\n"];
+    for lines in lines {
+        for columns in ["auto", "1,2"] {
+            let text = format!("{comments}{lines}");
+            refuses("a.csv", text, columns, &[":1: ", "within the first 1048576 bytes"]);
+        }
+    }
+    refuses("a.csv", format!("w,src,dst\n{comments}1,5,6\n"), "auto", &[":2: ", "within the first 1048576 bytes"]);
+    reads("a.txt", &format!("5 6\n{comments}6 7\n"), "auto", &[[5, 6], [6, 7]]);
 }
 
 /// Reads a table as a spreadsheet would: no chunks, no state, one character after the other.

@@ -215,7 +215,7 @@ pub struct ConvertArgs {
     /// Weights: auto (whole numbers or f32, as the input has them), none, u32, u64, f32 or f64
     #[arg(long, default_value = "auto", value_parser = WeightsOption::from_str)]
     pub weights: WeightsOption,
-    /// Lines to skip at the top of each text file, not counting comments
+    /// Lines to skip at the top of each text file, not counting comments and blank lines
     #[arg(long, value_name = "LINES")]
     pub skip_lines: Option<u64>,
     /// What the ids of text and Parquet are: number, or string. Strings are numbered in the order of their bytes, and

@@ -67,7 +67,7 @@ fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: 
 pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     read_head(prefix, start, part).map_err(|fault| {
         // A decimal comma is reported before any other mistake, because it may be why the columns were not recognised.
-        let window = TextWindow::new(prefix);
+        let window = TextWindow::new(prefix, part.text.ids);
         let lines = prefix[fault.at..window.bytes.len().max(fault.at)].split(|c| *c == b'\n').take(2);
         match lines.into_iter().find_map(decimal_commas) {
             Some(remedy) => Fault { expected: "numbers with decimal points".into(), remedy: remedy.into(), ..fault },
@@ -78,7 +78,7 @@ pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fau
 
 fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     let options = &part.text;
-    let window = TextWindow::new(prefix);
+    let window = TextWindow::new(prefix, options.ids);
     kinds::check(&window.bytes[start..], part.named)?;
     if options.ids == IdKind::String {
         return strings::head(&window, start, part);
@@ -92,13 +92,8 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
         };
         Head { weighted, ..Head::of(layout, body) }
     };
-    let (at, behind) = match window.next(body) {
-        NextLine::Line { start, end } => (start, end),
-        NextLine::Beyond if options.columns != Columns::Auto => {
-            let expected = format!("a line of edges that ends within the first {HEAD} bytes, to detect the columns");
-            return Err(Fault::new(body, expected, "comments, or a longer line", "shorten what is above the edges"));
-        }
-        _ => return Ok(head(body, grammar(WeightRule::Optional, Delimiter::Blanks, false, None))),
+    let Some((at, behind)) = window.line_from(body)? else {
+        return Ok(head(body, grammar(WeightRule::Optional, Delimiter::Blanks, false, None)));
     };
     let tsv = crate::formats::format::ending(&part.path).as_deref() == Some("tsv");
     let mut first = TextLine::of(&window, at, behind, tsv)?;
@@ -135,7 +130,11 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     match (&second, broken) {
         (_, Some(fault)) => Err(fault),
         (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends))?)),
-        (None, None) => Ok(head(behind, grammar(WeightRule::Optional, first.delimiter, false, None))),
+        // The file consists of a heading alone, unless the line below it is beyond the window.
+        (None, None) => {
+            window.line_from(behind)?;
+            Ok(head(behind, grammar(WeightRule::Optional, first.delimiter, false, None)))
+        }
     }
 }
 
@@ -214,9 +213,9 @@ impl FirstLines<'_> {
                 let edges = self.second.is_none_or(|row| row.is_id(ends.u) && row.is_id(ends.v));
                 if heading && edges && first.is_printed() {
                     return Ok(Some(ends));
+                }
                 if ends.u == ends.v {
                     return Err(first.fault(advice::VERTEX, advice::VERTICES));
-                }
                 }
                 let expected = format!("whole numbers in columns {} and {}, as chosen", ends.u + 1, ends.v + 1);
                 let ends = [ends.u, ends.v];

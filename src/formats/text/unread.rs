@@ -30,14 +30,14 @@ pub(in crate::formats) fn unread(part: &Part) -> Option<UnreadColumns> {
 /// Each comes with its name or number for messages, and with the option that makes it the weight.
 fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Columns)>> {
     let head = head(prefix, start, part).ok().filter(|head| !head.weighted)?;
-    let window = TextWindow::new(prefix);
+    let window = TextWindow::new(prefix, part.text.ids);
     let row = |at: usize| match window.next(at) {
         NextLine::Line { start, end } => Some((window.line(start, end), end)),
         _ => None,
     };
     let (line, _) = row(head.body)?;
     let (u, v, delimiter) = match &head.layout {
-        BodyLayout::Table(table) => (table.u, table.v, table.delimiter),
+        BodyLayout::Table(table) | BodyLayout::Strings(table) => (table.u, table.v, table.delimiter),
         _ => (0, 1, Delimiter::of(line, false)),
     };
     let fields = split(line, delimiter)?;

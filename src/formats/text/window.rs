@@ -1,13 +1,15 @@
 //! Splits the start of a file into lines, which decide how the rest is read.
 
-use crate::formats::HEAD;
 use crate::formats::bytes::tokens::{blanks, has_lone_return, next_line};
+use crate::formats::{Fault, HEAD, IdKind};
 
 /// The start of a file: at most its first [`HEAD`] unpacked bytes.
 pub(super) struct TextWindow<'a> {
     pub bytes: &'a [u8],
     /// Whether the window contains the whole file.
     pub whole: bool,
+    /// The kind of the ids, which decides which lines are comments.
+    ids: IdKind,
 }
 
 /// The result of a search for the next line of the window.
@@ -21,8 +23,24 @@ pub(super) enum NextLine {
 }
 
 impl<'a> TextWindow<'a> {
-    pub fn new(prefix: &'a [u8]) -> TextWindow<'a> {
-        TextWindow { bytes: &prefix[..prefix.len().min(HEAD)], whole: prefix.len() < HEAD }
+    pub fn new(prefix: &'a [u8], ids: IdKind) -> TextWindow<'a> {
+        TextWindow { bytes: &prefix[..prefix.len().min(HEAD)], whole: prefix.len() < HEAD, ids }
+    }
+
+    /// Returns start and end of the line that [`Self::next`] finds; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// A fault if the line is beyond the window, because the columns can't be detected without it.
+    pub fn line_from(&self, at: usize) -> Result<Option<(usize, usize)>, Fault> {
+        match self.next(at) {
+            NextLine::Line { start, end } => Ok(Some((start, end))),
+            NextLine::End => Ok(None),
+            NextLine::Beyond => {
+                let expected =
+                    format!("a line of edges that ends within the first {HEAD} bytes, to detect the columns");
+                Err(Fault::new(at, expected, "comments, or a longer line", "shorten what is above the edges"))
+            }
+        }
     }
 
     /// Returns the first line from `at` on that is neither blank nor a comment. A comment with a lone carriage return,
@@ -37,9 +55,12 @@ impl<'a> TextWindow<'a> {
             if !self.whole && self.bytes[end - 1] != b'\n' {
                 return NextLine::Beyond;
             }
-            if self.bytes[first] != b'\n'
-                && (!is_comment(&self.bytes[first..end]) || has_lone_return(self.bytes, first))
-            {
+            let line = &self.bytes[first..end];
+            let is_comment = match self.ids {
+                IdKind::Number => is_comment(line),
+                IdKind::String => matches!(line[0], b'#' | b'%'),
+            };
+            if line[0] != b'\n' && (!is_comment || has_lone_return(self.bytes, first)) {
                 return NextLine::Line { start: at, end };
             }
             at = end;
@@ -57,7 +78,7 @@ impl<'a> TextWindow<'a> {
     }
 }
 
-/// Returns true for lines that begin with `#`, `%`, `//` or `;`. A line that begins with `;` and has more semicolons is
+/// Returns true for comments of files whose ids are numbers: lines that begin with `#`, `%`, `//` or `;`. A line that begins with `;` and has more semicolons is
 /// a row whose first field is empty, unless a blank and a word follow.
 fn is_comment(line: &[u8]) -> bool {
     match line {

@@ -188,6 +188,8 @@ fn a_heading_that_names_no_ids_is_refused() {
     ] {
         refuses(name, contents, "auto", &[":1: ", "columns"]);
     }
+    // Braces are attributes only behind both ids.
+    reads("a.csv", "a{1},5,6\nb{2},6,7\n", "2,3", &[[5, 6], [6, 7]]);
     refuses("a.csv", "source,target\n1,2,3\n", "auto", &[":2: ", "2 columns, as the heading names", "columns"]);
     refuses("a.txt", "http://example.org/graph\nx\n", "auto", &[":1: ", "skip_lines"]);
     // A title of one word is no heading, and says nothing of the columns.

@@ -19,22 +19,12 @@ pub(super) struct LineField<'l> {
 }
 
 impl Delimiter {
-    /// Returns the delimiter of a line, ignoring quotes and braces. If several delimiters occur, a tab has the highest
-    /// priority in a `.tsv` file and the lowest elsewhere.
+    /// Returns the delimiter of a line, ignoring quoted text and attributes. If several delimiters occur, a tab has the
+    /// highest priority in a `.tsv` file and the lowest elsewhere.
     pub fn of(line: &[u8], tsv: bool) -> Delimiter {
-        let (mut quoted, mut comma, mut semicolon, mut tab) = (false, false, false, false);
-        for c in trim(line, false) {
-            match c {
-                b'"' => quoted = !quoted,
-                _ if quoted => {}
-                b'{' => break,
-                b',' => comma = true,
-                b';' => semicolon = true,
-                b'\t' => tab = true,
-                _ => {}
-            }
-        }
-        match (comma, semicolon, tab) {
+        let (outside, edge) = outside_quotes(trim(line, false), b" ,;\t");
+        let has = |byte: u8| outside[..edge].contains(&byte);
+        match (has(b','), has(b';'), has(b'\t')) {
             (_, _, true) if tsv => Delimiter::Tab,
             (true, ..) => Delimiter::Comma,
             (_, true, _) => Delimiter::Semicolon,
@@ -124,6 +114,35 @@ pub(super) fn split_words(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineF
     Some(fields)
 }
 
+/// Returns the line with a quote in place of each quoted text, and the length of this line up to the attributes that
+/// follow both ids. A quote opens only at the start of a column, and closes only at its end. The bytes `between` may
+/// separate columns.
+pub(super) fn outside_quotes(line: &[u8], between: &[u8]) -> (Vec<u8>, usize) {
+    let (mut outside, mut edge, mut at, mut columns) = (Vec::new(), None, 0, 0);
+    let is_between = |c: &u8| *c == b' ' || between.contains(c);
+    while at < line.len() {
+        let start = at;
+        at += line[at..].iter().take_while(|c| is_between(c)).count();
+        outside.extend(&line[start..at]);
+        let Some(&c) = line.get(at) else { break };
+        if c == b'{' && columns >= 2 {
+            edge.get_or_insert(outside.len());
+        }
+        columns += 1;
+        let length = if c == b'"' { closing(&line[at + 1..]).map_or(0, |length| length + 2) } else { 0 };
+        if length > 0 && line.get(at + length).is_none_or(is_between) {
+            outside.push(c);
+            at += length;
+        } else {
+            let start = at;
+            at += line[at..].iter().take_while(|c| !between.contains(c)).count();
+            outside.extend(&line[start..at]);
+        }
+    }
+    let edge = edge.unwrap_or(outside.len());
+    (outside, edge)
+}
+
 /// Returns the end of a quoted text whose opening quote comes before `text`. A doubled quote stands for a quote within
 /// the text.
 pub(super) fn closing(text: &[u8]) -> Option<usize> {
@@ -178,6 +197,8 @@ mod tests {
         check("1;2; x y", Delimiter::Semicolon, &["1", "2", "x y"]);
         check("1 2 {'a': 1, 'b': 2}", Delimiter::Blanks, &["1", "2", "{'a': 1, 'b': 2}"]);
         check("1,2,{'a': 1, 'b': 2}", Delimiter::Comma, &["1", "2", "{'a': 1, 'b': 2}"]);
+        check("a{1},5,6", Delimiter::Comma, &["a{1}", "5", "6"]);
+        check("5\t6\t{'a': \"x,y\"}", Delimiter::Tab, &["5", "6", "{'a': \"x,y\"}"]);
         check("a\tb, c\td", Delimiter::Comma, &["a\tb", "c\td"]);
         assert_eq!(Delimiter::of(b"a\tb, c\td", true), Delimiter::Tab);
         for bad in ["\"1,2", "1\",2", "\"1\"x,2", "1,\"2\"\"", "\""] {

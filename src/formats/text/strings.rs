@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::fields::{Delimiter, LineField, closing, split_words};
+use super::fields::{Delimiter, LineField, closing, outside_quotes, split_words};
 use super::names::{self, EdgeColumns};
 use super::table::{BLANKS, TableGrammar, is_weight, trim};
 use super::window::TextWindow;
@@ -100,14 +100,11 @@ fn is_blank_or_comment<const D: u8>(line: &[u8]) -> bool {
 /// Returns the delimiter of the columns. The extension `.csv` or `.tsv` decides it. In other files, a line that can be
 /// divided in two ways is refused, because each way would give another graph.
 fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
-    let has = |byte: u8| {
-        let mut quoted = false;
-        line.iter().any(|&c| {
-            quoted ^= c == b'"';
-            c == byte && !quoted
-        })
-    };
-    let (comma, semicolon, tab) = (has(b','), has(b';'), has(b'\t'));
+    let is_csv = ending(&part.path).as_deref() == Some("csv");
+    let (outside, edge) = outside_quotes(line, if is_csv { b",;\t" } else { b" ,;\t" });
+    // The attributes that NetworkX writes after the ids may contain anything.
+    let edge = &outside[..edge];
+    let (comma, semicolon, tab) = (edge.contains(&b','), edge.contains(&b';'), outside.contains(&b'\t'));
     match ending(&part.path).as_deref() {
         Some("tsv") => return Ok(Delimiter::Tab),
         Some("csv") if comma => return Ok(Delimiter::Comma),
@@ -115,15 +112,13 @@ fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
         Some("csv") if !tab => return Ok(Delimiter::Comma),
         _ => {}
     }
-    // The attributes that NetworkX writes after the ids may contain anything.
-    let edge = &line[..line.iter().position(|c| *c == b'{').unwrap_or(line.len())];
     let between = |byte: u8| {
         let words: Vec<&[u8]> = edge.trim_ascii().split(|c| *c == byte).collect();
         // `a ;b` may be two ids with a blank between them; `a, b`, `a,b` and `a , b` can't be.
         let is_apart = |two: &[&[u8]]| !two[0].ends_with(b" ") || two[1].starts_with(b" ");
         words.windows(2).all(is_apart) && words.iter().all(|word| !word.trim_ascii().contains(&b' '))
     };
-    match (tab, comma && edge.contains(&b','), semicolon && edge.contains(&b';')) {
+    match (tab, comma, semicolon) {
         (true, ..) => Ok(Delimiter::Tab),
         (_, false, false) => Ok(Delimiter::Blanks),
         (_, true, true) => Err("commas and semicolons"),

@@ -19,6 +19,8 @@ pub(crate) struct Head {
     pub directions: Directions,
     /// The counts in the first line of a text, if the line may contain counts rather than an edge.
     pub counts: Option<CountsLine>,
+    /// What the log says about how the start of the file is read.
+    pub remark: Option<String>,
 }
 
 /// Directions in which a file lists each edge.
@@ -38,7 +40,7 @@ impl Head {
     /// Returns a header that declares nothing, for edges without weights.
     pub fn of(layout: BodyLayout, body: usize) -> Head {
         let directions = Directions::Listed;
-        Head { layout, body, vertices: None, entries: None, weighted: false, directions, counts: None }
+        Head { layout, body, vertices: None, entries: None, weighted: false, directions, counts: None, remark: None }
     }
 
     /// Returns true if a file with this header that lists `entries` edges contains only one direction of each

@@ -29,7 +29,7 @@ pub struct Part {
     /// Whether the user named the format.
     pub(crate) named: bool,
     pub(crate) use_of_direction: UseOfDirection,
-    /// Whether the user was warned that the contents look like another type.
+    /// Whether the log says that the contents could be read in another way.
     pub(crate) warned: Arc<AtomicBool>,
     /// How lines are read if the file is text, and which columns are read if it is a table.
     pub(crate) text: Arc<TextOptions>,
@@ -200,16 +200,22 @@ impl Part {
     /// because the same bytes give other edges if they are read in another way.
     pub fn reading(&self) -> String {
         let name = self.format.name();
-        let ids = if self.text.ids == IdKind::String { " ids string" } else { "" };
+        let is_string = self.text.ids == IdKind::String;
         if self.format == Format::Parquet {
-            return format!("{name} columns {}{ids}", self.text.columns);
+            return format!("{name} columns {}{}", self.text.columns, if is_string { " ids string" } else { "" });
         }
         // The numbers are versions of the reader. Version 2 of npz reads csc matrices by columns; version 3 of text
-        // reads triples.
+        // reads triples, and version 2 of strings reads first lines like `v1,v2` as edges.
         match self.format {
             Format::Npz => format!("{name} 2"),
             Format::Text => {
                 let skip = self.text.skip_lines.unwrap_or(0);
+                let ids = match (is_string, self.text.skip_lines) {
+                    (false, _) => "",
+                    (true, None) => " ids string 2",
+                    // No first line of strings is a heading.
+                    (true, Some(_)) => " ids string 2 skipped",
+                };
                 format!("{name} 3 columns {} skip_lines {skip}{ids}", self.text.columns)
             }
             _ => name.into(),

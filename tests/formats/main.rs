@@ -18,6 +18,7 @@ mod reading;
 mod remedies;
 mod shares;
 mod speed;
+mod string_ids;
 mod suspect;
 mod text;
 mod weighted;

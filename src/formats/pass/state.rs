@@ -170,6 +170,12 @@ impl<'a> ScanState<'a> {
             let (expected, found) = ("a header of at most 2^63 vertices", vertices.to_string());
             return Err(Error::input(path, At::File, expected, found, remedy));
         }
+        let path = self.parts[part].path.display();
+        if let Some(remark) = head.remark.as_ref().filter(|_| self.share.rank == 0)
+            && !self.parts[part].warned.swap(true, Relaxed)
+        {
+            tracing::info!("{path}: {remark}");
+        }
         Ok(self.seen[part].head.get_or_init(|| head))
     }
 

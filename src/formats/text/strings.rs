@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::fields::{Delimiter, LineField, closing, outside_quotes, split_words};
 use super::names::{self, EdgeColumns};
 use super::table::{BLANKS, TableGrammar, is_weight, trim};
-use super::window::TextWindow;
+use super::window::{NextLine, TextWindow};
 use super::{attributes, numbered, skip};
 use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return, next_line};
 use crate::formats::names::LONGEST_NAME;
@@ -27,13 +27,15 @@ const COLUMNS: &str = "correct the line, or say which columns to read: [input] c
 /// The fault of the first line that can't be read.
 pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result<Head, Fault> {
     let options = &part.text;
-    let mut at = skip(window, start, options.skip_lines.unwrap_or(0))?;
+    let skipped = skip(window, start, options.skip_lines.unwrap_or(0))?;
     let default = TableGrammar { delimiter: Delimiter::Blanks, u: 0, v: 1, weight: None, columns: 2 };
-    // `TextWindow::next` takes a line after `//` or `;` for a comment, but an id may begin so.
-    let Some((first, behind)) = first_line(window, at) else {
-        return Ok(Head::of(BodyLayout::Strings(default), at));
+    let Some((first, behind)) = window.line_from(skipped)? else {
+        return Ok(Head::of(BodyLayout::Strings(default), skipped));
     };
     let line = window.line(first, behind);
+    if line.contains(&b'\r') {
+        return Err(lone_return(window.bytes, first));
+    }
     let delimiter = delimiter_of(line, part).map_err(|found| {
         let expected = "columns that are separated by blanks alone, by commas or by semicolons";
         Fault::new(first, expected, format!("{found} in {}", excerpt(window.bytes, first)), DELIMITER)
@@ -42,25 +44,31 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
         let wrong = || Fault::new(at, "quotes that end in their line", excerpt(window.bytes, at), QUOTES);
         split_words(line, delimiter).ok_or_else(wrong)
     };
-    let names: Vec<String> = fields(first, line)?.iter().map(LineField::name).collect();
+    let top = fields(first, line)?;
+    let names: Vec<String> = top.iter().map(LineField::name).collect();
+    let named = names::columns(&names).filter(|_| !top.iter().any(LineField::is_number));
     let heading = match &options.columns {
         Columns::Names(wanted) => Some(names::chosen(wanted, &names).ok_or_else(|| {
             let expected = format!("a heading with the columns {}", wanted.join(" and "));
             let remedy = "name columns of the heading, each once, or give their numbers: [input] columns = [1, 2]";
             Fault::new(first, expected, excerpt(window.bytes, first), remedy)
         })?),
-        Columns::Auto | Columns::Numbers(_) => names::columns(&names),
+        Columns::Auto if options.skip_lines.is_none() => {
+            named.filter(|ends| !occurs_below(window, behind, &top, *ends, delimiter))
+        }
+        Columns::Auto | Columns::Numbers(_) => None,
     };
     let chosen = if let Columns::Numbers(numbers) = &options.columns { Some(numbered(numbers)) } else { heading };
     if let Some((expected, remedy)) = heading.and_then(|ends| names::open_direction(part, &names, ends)) {
         return Err(Fault::new(first, expected, excerpt(window.bytes, first), remedy));
     }
-    let body = if heading.is_some() { behind } else { at };
-    at = if heading.is_some() { behind } else { first };
-    let row = match first_line(window, at) {
+    // Without a heading, the body begins before the lines that the window skips, because `#` may follow an empty id in
+    // a file of tabs.
+    let (body, at) = if heading.is_some() { (behind, behind) } else { (skipped, first) };
+    let row = match window.line_from(at)? {
         Some((start, end)) => fields(start, window.line(start, end))?,
         // The file consists of a heading alone.
-        None => fields(first, line)?,
+        None => top,
     };
     let number = row.get(2).is_some_and(|field| field.is_number() || field.text.first() == Some(&b'{'));
     let auto = EdgeColumns { u: 0, v: 1, weight: (row.len() == 3 && number).then_some(2) };
@@ -70,25 +78,43 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
         let expected = format!("a column {}, as chosen", far + 1);
         return Err(Fault::new(at, expected, format!("{columns} in {}", excerpt(window.bytes, at)), COLUMNS));
     }
+    let is_open = named.is_some() && options.skip_lines != Some(0) && !matches!(options.columns, Columns::Names(_));
+    let remark =
+        is_open.then(|| remark(&excerpt(window.bytes, first), heading.is_some(), options.skip_lines.unwrap_or(0)));
     let table = TableGrammar { delimiter, u, v, weight, columns };
-    Ok(Head { weighted: weight.is_some(), ..Head::of(BodyLayout::Strings(table), body) })
+    Ok(Head { weighted: weight.is_some(), remark, ..Head::of(BodyLayout::Strings(table), body) })
 }
 
-/// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none,
-/// or if it is cut off by the end of the window.
-fn first_line(window: &TextWindow<'_>, mut at: usize) -> Option<(usize, usize)> {
-    while at < window.bytes.len() {
-        let end = next_line(window.bytes, at);
-        if !window.whole && window.bytes[end - 1] != b'\n' {
-            return None;
-        }
-        // Whether tabs separate columns is not known yet. Without a heading, the body begins before the lines that are skipped here.
-        if !is_blank_or_comment::<BLANKS>(&window.bytes[at..end]) {
-            return Some((at, end));
+/// Returns the log line about a first line that could be a heading or an edge. `lines` above it are skipped.
+fn remark(shown: &str, is_heading: bool, lines: u64) -> String {
+    let (read, other, lines) =
+        if is_heading { ("skipped as a heading", "an edge", 0) } else { ("read as an edge", "a heading", lines + 1) };
+    format!(
+        "the first line {shown} is {read}: if it is {other}, say so by [input] skip_lines = {lines} (convert --skip-lines {lines})"
+    )
+}
+
+/// Returns true if an id of the line `top` occurs in another line of the window, from `at` on. The names of a heading
+/// rarely do. A line with the same ids as `top` may repeat the heading, so it does not count.
+fn occurs_below(
+    window: &TextWindow<'_>,
+    mut at: usize,
+    top: &[LineField<'_>],
+    ends: EdgeColumns,
+    delimiter: Delimiter,
+) -> bool {
+    // The ids are in the columns that the heading names, or, if the line is an edge, in the first two.
+    let columns = [0, 1, ends.u, ends.v];
+    let top = columns.map(|column| top[column].text);
+    while let NextLine::Line { start, end } = window.next(at) {
+        let row = split_words(window.line(start, end), delimiter).unwrap_or_default();
+        let row = columns.map(|column| row.get(column).map_or(&b""[..], |field| field.text));
+        if row != top && row.iter().any(|id| !id.is_empty() && top.contains(id)) {
+            return true;
         }
         at = end;
     }
-    None
+    false
 }
 
 /// Returns true for a line without an edge. A tab that separates columns ends an empty id, so a line that begins with it is

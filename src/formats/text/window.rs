@@ -78,8 +78,8 @@ impl<'a> TextWindow<'a> {
     }
 }
 
-/// Returns true for comments of files whose ids are numbers: lines that begin with `#`, `%`, `//` or `;`. A line that begins with `;` and has more semicolons is
-/// a row whose first field is empty, unless a blank and a word follow.
+/// Returns true for comments of files whose ids are numbers: lines that begin with `#`, `%`, `//` or `;`. A line that
+/// begins with `;` and has more semicolons is a row whose first field is empty, unless a blank and a word follow.
 fn is_comment(line: &[u8]) -> bool {
     match line {
         [b'#' | b'%', ..] | [b'/', b'/', ..] => true,

@@ -320,8 +320,6 @@ if [ "$launcher:$code" = mpirun:0 ] && undone; then
     say "mpirun said 0, but the job is not done: exit $code"
 fi
 
-# What ended the run may reach this script a moment later: a scheduler signals all processes of a job.
-if [[ $code = @(137|143) && -z $asked$terminated ]]; then sleep 1; fi
 case $code in
 137)
     code=$([ -n "$terminated$asked" ] && echo 75 || echo 9)

@@ -271,7 +271,7 @@ unsafe impl<T: Sync> Sync for Buffer<T> {}
 /// Size of a memory page in bytes.
 const PAGE: usize = 4096;
 /// Bytes of a huge page. A huge page begins at a multiple of its size.
-const HUGE: usize = 2 << 20;
+pub const HUGE: usize = 2 << 20;
 
 impl<T: Plain> Buffer<T> {
     fn map(len: usize, reservation: Reservation, purpose: &str) -> Result<Self> {

@@ -40,10 +40,11 @@ impl TemporaryFolder {
                 Err(e) => return Err(Error::io("create the folder", &path, e)),
             }
             // Another process may have removed it before the lock was taken.
-            if let Ok(lock) = File::open(&path)
-                && !matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
-                && path.exists()
-            {
+            let lock = match File::open(&path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                opened => opened.map_err(|e| Error::io("open the folder", &path, e))?,
+            };
+            if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) && path.exists() {
                 TEMPORARY.write().push(path.clone());
                 return Ok(TemporaryFolder { path, _lock: lock });
             }

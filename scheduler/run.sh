@@ -302,6 +302,8 @@ if [ -z "$asked$terminated" ]; then
     wait_for $!
     took=$((${EPOCHREALTIME//[!0-9]/} - began))
 fi
+# A scheduler signals all processes of a job, and the run may end of that before this script gets the signal.
+if [[ $code = @(137|143) && -z $asked$terminated ]]; then sleep 1; fi
 notice
 if [ -n "$codes" ]; then
     if [ -s "$codes" ]; then

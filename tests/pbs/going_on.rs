@@ -49,6 +49,18 @@ fn what_asks_by_nodes_or_sums_goes_on_so() {
 }
 
 #[test]
+fn a_run_that_ends_before_its_script_is_signalled_was_told_to_save() {
+    for signal in ["TERM", "KILL"] {
+        let pbs = Pbs::new();
+        let variables = stopped(&pbs);
+        pbs.runs("stopped", &format!("(sleep 0.3; kill -TERM $PPID) >/dev/null 2>&1 & kill -{signal} $$"));
+        let job = pbs.qsub(&["-v", variables, "pbs/triangle.pbs"]);
+        assert_eq!(pbs.run(job, &["n1"]), [75], "{}", pbs.log());
+        assert!(pbs.log().contains("by qdel then: not submitted again"), "{}", pbs.log());
+    }
+}
+
+#[test]
 fn the_job_file_of_a_script_of_one_algorithm_goes_along() {
     let pbs = Pbs::new();
     stopped(&pbs);

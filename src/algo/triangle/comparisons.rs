@@ -14,7 +14,7 @@
 //! * Otherwise row `u` gives the entries of `A`. Row `v` gives those of `B`, up to the last entry of row `u`.
 //!
 //! So one pass finds the first and last entry and the length of each row, in 12 bytes a vertex. A second pass looks
-//! these up for all neighbours. Both passes read every row whole, in any order, and translate it by 4 bytes a vertex.
+//! these up for all neighbours. Both passes read every row whole, in any order. A table of 4 bytes a vertex maps its ids.
 //! Both orders together read 32 bytes of rows for each edge: 170 GB for a file of 40 GiB, which has 5.4e9 edges. Rows in
 //! the order of ids would take another partition and sort of the input, and a merge would read rows at random.
 
@@ -43,7 +43,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Why comparisons are not counted in a graph that keeps direction. Its rows without direction have a lower half alone.
+/// Error message for a directed graph. It stores only the lower halves of undirected rows, and the count needs both
+/// halves.
 pub(super) const NEEDS_UNDIRECTED: &str =
     "[triangle] comparisons needs undirected edges; remove directed from [input], or remove comparisons";
 
@@ -61,29 +62,29 @@ enum Order {
     Degree,
 }
 
-/// The orders, in the order in which they are counted.
+/// The orders for which comparisons are counted, one after the other.
 const ORDERS: [Order; 2] = [Order::Input, Order::Degree];
 
-/// Entries of all merges up to their ends, in each of [`ORDERS`], and the progress of the count.
+/// Progress of the count: the number of entries that all merges read before they end, in each of [`ORDERS`].
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct MergedEntries {
     sums: [u128; 2],
-    /// Parts of rows that are done, of both orders.
+    /// Number of finished parts of rows, added up over both orders.
     done: usize,
     /// Seconds of counting, including earlier runs.
     pub(super) seconds: f64,
 }
 
 impl MergedEntries {
-    /// Returns the comparisons in a graph of so many triangles.
+    /// Returns the numbers of comparisons, for a graph with `triangles` triangles.
     pub(super) fn comparisons(&self, triangles: u128) -> Comparisons {
-        // A merge compares an entry that both rows have once.
+        // The entries of a merge include each common entry twice, but one comparison passes both.
         let [input, degree] = self.sums.map(|entries| entries.saturating_sub(triangles));
         Comparisons::new(input, degree)
     }
 }
 
-/// Returns the bytes of memory of the count with `threads` threads.
+/// Returns the bytes of memory that the count takes with `threads` threads.
 pub(super) fn bytes(graph: &GraphSize<'_>, threads: usize) -> u64 {
     let GraphSize { vertices, ids, reading, longest_whole_row, .. } = *graph;
     let passes = 12 * vertices + row_bytes(longest_whole_row.min(vertices), threads);
@@ -97,8 +98,8 @@ fn row_bytes(longest: u64, threads: usize) -> u64 {
 /// Counts the entries of all merges, or resumes the count of an earlier run. Collective.
 ///
 /// # Errors
-/// [`Error::Usage`] for a graph that keeps direction, and for a graph with loops of another job; [`Error::Limit`]; errors of reading the rows and the input;
-/// disk errors; [`Error::Stopped`].
+/// [`Error::Usage`] for a directed graph, and if loops must be counted but the job reads no input; [`Error::Limit`];
+/// errors of reading the rows and the input; disk errors; [`Error::Stopped`].
 pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<MergedEntries> {
     let Run { comm, threads, budget, .. } = *run;
     if reports_for_node(comm, run.devices.workspace.is_some()) {
@@ -109,7 +110,7 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<MergedEntries> {
         return Err(no_loops());
     }
     let file = graph.degrees()?;
-    // How rows are read depends on the memory that is left next to places and ends of rows.
+    // Reserve this memory while `Neighbours` decides how to read rows, because it uses what is left.
     let others = budget.reserve(16 * graph.info.connected, "places and ends of rows (16 bytes for each vertex)")?;
     // All ranks know all parts, so rounds do not depend on the number of ranks.
     let rows = Neighbours::new(graph, file.body_as_u32()?, &Comm::Solo, budget)?;
@@ -183,7 +184,7 @@ fn load(saved: &Saved, all: usize) -> Result<MergedEntries> {
     }
 }
 
-/// Returns the share of this rank in a range of parts.
+/// Returns the share of this rank in `parts`, a range of parts.
 fn own(parts: &Range<usize>, comm: &Comm) -> Range<usize> {
     let own = share(parts.len(), comm.rank(), comm.ranks());
     parts.start + own.start..parts.start + own.end
@@ -226,7 +227,8 @@ fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     Ok(places)
 }
 
-/// Returns the error for a graph that had loops and whose input is not at hand.
+/// Returns the error for a prepared graph whose input had loops. A job that reads only the prepared graph can't count
+/// them.
 fn no_loops() -> Error {
     let why = "[triangle] comparisons counts the loops of the input, which a prepared graph lacks";
     Error::Usage(format!("{why}: name the input itself as path in [input], in place of prepared"))
@@ -263,7 +265,7 @@ fn loops(graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     Ok(summed(loops, comm))
 }
 
-/// Returns the sum of an array over the ranks, on every rank. Collective.
+/// Adds up an array over all ranks, element by element, and returns the sums on every rank. Collective.
 fn summed(values: Buffer<AtomicU32>, comm: &Comm) -> Buffer<u32> {
     let mut values = values.into_plain();
     comm.reduce_scatter(&mut values);
@@ -275,7 +277,7 @@ fn summed(values: Buffer<AtomicU32>, comm: &Comm) -> Buffer<u32> {
 struct RowEnds(Buffer<u32>);
 
 impl RowEnds {
-    /// Reads all rows. Collective.
+    /// Finds the ends of all rows, by reading the rows. Collective.
     fn find(rows: &Neighbours<'_>, places: &[u32], run: &Run<'_>) -> Result<RowEnds> {
         let purpose = "ends of rows in another order (12 bytes for each vertex)";
         let ends: Buffer<AtomicU32> = run.budget.zeroed(3 * places.len(), purpose)?;
@@ -297,7 +299,7 @@ impl RowEnds {
     }
 }
 
-/// The rows of all neighbours, and the places of vertices in an order.
+/// The adjacency rows, and the place of each vertex in an order.
 struct RowsInOrder<'a> {
     rows: &'a Neighbours<'a>,
     places: &'a [u32],
@@ -305,7 +307,7 @@ struct RowsInOrder<'a> {
 }
 
 impl RowsInOrder<'_> {
-    /// Returns the entries of all merges that the rows in `parts` give.
+    /// Returns the number of entries that the merges for the rows in `parts` read.
     fn entries(&self, parts: &[Range<usize>], threads: usize) -> Result<u128> {
         pass(self.rows, parts, self.places, threads, |at, row| {
             row.sort_unstable();
@@ -314,7 +316,8 @@ impl RowsInOrder<'_> {
         })
     }
 
-    /// Returns the entries that the vertex at place `at` gives. Its neighbours are `before` and `after` it, ascending.
+    /// Returns the number of merged entries that are found from the row of the vertex at place `at`. `before` and `after`
+    /// have the places of its neighbours, ascending.
     fn entries_of_row(&self, at: u32, before: &[u32], after: &[u32]) -> u128 {
         let Some(&last) = after.last() else { return 0 };
         let up_to = |row: &[u32], end: u32| row.partition_point(|&v| v <= end);
@@ -324,7 +327,7 @@ impl RowsInOrder<'_> {
             let (rest, [first_of_v, last_of_v, length]) = (&after[place..], self.ends.of(v));
             sum += match length {
                 0 => 0,
-                // Row `v` ends first. It overlaps with the rest if the rest has an entry up to its end.
+                // Row `v` ends first. The rows overlap if the rest has an entry up to the end of row `v`.
                 _ if last_of_v < last => match up_to(rest, last_of_v) {
                     0 => 0,
                     entries => entries + length as usize,
@@ -333,8 +336,8 @@ impl RowsInOrder<'_> {
                 _ => 0,
             } as u128;
         }
-        // The merges of the rest of row `u` with this row, if row `u` ends first. If the last entry of row `u` is this
-        // vertex, its rest is empty.
+        // The merges of the rest of row `u` with this row, if row `u` ends first. The rest is empty if this vertex is
+        // the last entry of row `u`.
         for &u in before {
             let [_, last_of_u, _] = self.ends.of(u);
             if last_of_u > at && last_of_u <= last {

@@ -14,11 +14,11 @@ use crate::algo::triangle::{comparisons, per_edge};
 use crate::algo::{Cost, GraphSize, RankResources};
 use crate::store::journal::Record;
 
-/// Nanoseconds that one thread takes for each edge.
+/// Nanoseconds that one thread takes for each edge, apart from its wedges.
 const EDGE: f64 = 30.0;
 /// Nanoseconds that one thread takes for each 512-bit word of adjacency bits of hubs (the vertices of highest degree).
 const CHUNK: f64 = 1.4;
-/// Nanoseconds that one thread takes for each wedge that is looked up by itself.
+/// Nanoseconds that one thread takes to look up one wedge.
 const LOOKUP: f64 = 2.4;
 /// Nanoseconds that counts per vertex add for each triangle, on one thread.
 const CORNER: f64 = 1.05;
@@ -57,7 +57,7 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
 fn with_comparisons(counted: Cost, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (bytes, trials) = (comparisons::bytes(graph, resources.threads), u64::from(resources.trials));
     let nanoseconds = COMPARED * graph.entries() as f64 + REREAD * graph.edges as f64;
-    // Ranks add up places of loops, and ends of rows in both orders.
+    // Ranks add up the numbers of loops, and the ends of rows in both orders.
     let exchanged = trials * 2 * (4 * graph.ids + 2 * 12 * graph.vertices) * (resources.ranks as u64 - 1);
     Cost {
         host_memory: counted.host_memory.max(bytes),
@@ -77,16 +77,16 @@ fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
     let (results, records) = match per_vertex {
-        // Disk space for one checkpoint per trial, and for one that is being written.
+        // Disk space for one checkpoint per trial, and for the one that is being written.
         true => (results(graph, resources) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
-    // Each rank receives its share of the counts from all ranks, and sends their sum to the leader.
+    // Each rank receives its share of the counts from all ranks, adds it up, and sends the sums to the leader.
     let gathered =
         if per_vertex && resources.ranks > 1 { trials * 8 * graph.vertices * resources.ranks as u64 } else { 0 };
     let mut work = ExpectedWork::of(graph.degrees);
     if is_directed {
-        // Rows of hubs have no bits.
+        // Counting links uses no bits for the rows of hubs.
         (work.chunks, work.lookups) = (0.0, work.wedges);
     }
     let each = counting(&work, resources) + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
@@ -111,7 +111,7 @@ fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     let ([host_memory, least_host_memory], groups) = per_edge::host_memory(table, graph, resources);
     let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
-    // The files of one trial at a time.
+    // Only one trial at a time has files of counts.
     let files = 4 * graph.edges + graph.blocks * PAGE;
     let of_vertices =
         if table.per_vertex { results(graph, resources) } else { 8 * graph.rows * u64::from(graph.sparse) };
@@ -128,8 +128,8 @@ fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     }
 }
 
-/// Returns the host memory in bytes for the fastest settings, and the least that works. With a GPU, both numbers are
-/// only the bytes of the counts per vertex.
+/// Returns two numbers of bytes of host memory: for the fastest settings, and the minimum. With a GPU, both are the
+/// bytes of the counts per vertex.
 fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is_directed): (bool, bool)) -> [u64; 2] {
     let (GraphSize { vertices, edges, longest_row, .. }, threads) = (*graph, resources.threads);
     let counts = if per_vertex { 8 * vertices } else { 0 };
@@ -174,7 +174,8 @@ pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources)
     results + (work.triangles * corner + others) / 1e9 / resources.all_threads()
 }
 
-/// Returns the estimated seconds of one trial per edge, without writing results. Units of two groups are counted twice.
+/// Returns the estimated seconds of one trial per edge, without writing results. A unit whose blocks are in two groups
+/// is counted twice.
 fn supports(work: &ExpectedWork, groups: u64, resources: &RankResources) -> f64 {
     let of_edges = (SUPPORT * work.triangles + EDGE_SUPPORT * work.edges) / 1e9 / resources.all_threads();
     counting(work, resources) * (2.0 - 1.0 / groups as f64) + of_edges

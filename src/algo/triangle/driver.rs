@@ -59,8 +59,8 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
     })
 }
 
-/// Creates the counter for the triangles of `graph`, with counts per vertex if `per_vertex` is given, which are links in a
-/// directed graph. Returns `None` if other ranks have GPUs and this one does not. Collective.
+/// Creates the counter for the triangles of `graph`. If `per_vertex` is given, it also counts per vertex: triangles, or
+/// links in a directed graph. Returns `None` if other ranks have GPUs and this one does not. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`].
@@ -108,7 +108,7 @@ struct UnitJournal<'a> {
 
 impl<'a> UnitJournal<'a> {
     /// Opens the journal. Returns it with the sums over its units, and the numbers of these units. If `per_edge` is
-    /// given, leaves out the units of blocks whose counts per edge are not stored.
+    /// given, leaves out the units of blocks for which no counts per edge are stored.
     fn open(run: &Run<'a>, graph: &BlockStore, per_edge: Option<&SupportFiles>) -> Result<(Self, Vec<u64>)> {
         let (journal, mut records) = run.units.journal()?;
         let blocks = graph.len();
@@ -136,7 +136,7 @@ impl<'a> UnitJournal<'a> {
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
         let now = Instant::now();
         let mut left = (now - self.last).as_nanos() as u64;
-        // The time of parts that complete no unit is added to the units that are completed next.
+        // Time spent on parts that complete no unit counts for the units that are completed next.
         self.last = if units.is_empty() { self.last } else { now };
         // Units that were counted together share their time.
         let records = units.iter().enumerate().map(|(i, &(unit, count))| {
@@ -159,8 +159,7 @@ impl<'a> UnitJournal<'a> {
         signals::check()
     }
 
-    /// Returns the sum over all units, the seconds that they took, the number of units, and the time of each pair of
-    /// blocks.
+    /// Returns the sum over all units, their seconds, their number, and the time of each pair of blocks.
     fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;
         Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))

@@ -59,7 +59,7 @@ fn heat(pairs: &PairTimes) -> Option<Figure> {
     Some(Figure::new("Time of pairs of blocks", caption, axes, Marks::Heat(heat)))
 }
 
-/// Returns the chart of edges by their number of triangles.
+/// Returns the chart of the number of edges by their number of triangles.
 pub(super) fn of_edges(edges: &EdgeSupport) -> Figure {
     let bins: Vec<_> =
         edges.bins.iter().map(|bin| (f64::from(bin.from), f64::from(bin.to), bin.edges as f64)).collect();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_count_that_is_not_done_shows_the_pairs_that_are() {
-        // All units of scale 29 but the last, in arbitrary order as in a journal.
+        // All units of scale 29 except the last, in arbitrary order as in a journal.
         let total = units::total(581);
         let record = |unit: u64| Record::of_words(unit, &[1, 2, 1_000_000_000]);
         let records: Vec<_> = (0..total - 1).rev().map(record).chain([record(total), record(u64::MAX)]).collect();

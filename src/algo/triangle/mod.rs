@@ -20,7 +20,7 @@
 //! [`cpu::probe`] has the inner loops for the CPU at hand, and [`cpu::tally`] has the sums. [`units`] goes through all
 //! units, and [`cpu`] is the CPU backend.
 //!
-//! Partner blocks with few wedges for their entries, as those of roads, need neither: each row is searched as it comes
+//! Partner blocks with few wedges per entry, such as those of road networks, use neither method. Rows are searched one by one
 //! ([`cpu::wedges`]).
 //!
 //! Bytes and operations: at scale 22 with 16 edges per vertex there are 7.2e9 wedges. 5.6e9 of them are among hubs and
@@ -30,7 +30,7 @@
 //! bench --bench triangle` generates such graphs and counts them. AVX-512, AVX2 and plain instructions take 0.62, 0.96
 //! and 1.23 s on one thread at scale 20.
 //!
-//! Many blocks: scale 29 with 10 edges per vertex has 581 blocks, so 169,071 units, of 31,000 entries on average. An
+//! Many blocks: scale 29 with 10 edges per vertex has 581 blocks and 169,071 units of 31,000 entries on average. An
 //! earlier version counted unit by unit. It read all rows of the partner four times, and up to 4 MiB of cursors per
 //! thread three times, for a few entries: 105 units/s on 16 cores. Counted partner by partner, each of the 5.3e9
 //! entries is read twice and moved three times in 12 bytes, whatever the number of blocks: 5e11 bytes, about half of
@@ -45,8 +45,8 @@
 //! 29 with 10 edges are 5.2 TB of candidates. On an H200, from stored blocks, counting takes 0.021 s at scale 22, 0.44
 //! s at 26 and 3.1 s at 29.
 //!
-//! With `clustering = "directed"` the same units of a directed graph are counted by [`cpu::links`], which gives each
-//! vertex the directed edges between its neighbours.
+//! With `clustering = "directed"`, [`cpu::links`] counts the same units of a directed graph, and finds for each
+//! vertex the number of directed edges between its neighbours.
 //!
 //! With `per_edge = true` ([`per_edge`]) each triangle is added to the counters of its three edges ([`cpu::edges`]), by the
 //! same units and tests. The place of an entry in its row is known or follows from the marks before it. Edges of row `c`
@@ -55,7 +55,7 @@
 //! them per edge takes 3.5 s of one Zen 4 core, counting per vertex 2.4 s, and counting alone 0.65 s. The floor is
 //! three additions for each triangle, two of them to counters far from the caches.
 //!
-//! With `comparisons = true`, [`comparisons`] counts the steps that a merge of rows would take, on CPUs, by passes of its own.
+//! With `comparisons = true`, [`comparisons`] counts the steps that a merge of rows would take, in separate passes on CPUs.
 //!
 //! Tried, and slower: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s, against 5.9 s with 16,384 in
 //! an early version); a separate tile per thread (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries

@@ -16,7 +16,7 @@ pub struct Triangle {
     /// Whether to count triangles per edge as well, and write `out/triangle/source`, `target` and `support`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_edge: bool,
-    /// Whether to count the comparisons of a plain merge of rows as well, in the order of ids and in that of degree.
+    /// Whether to count the comparisons of a plain merge of rows as well: with vertices ordered by id, and by degree.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub comparisons: bool,
 }
@@ -67,17 +67,17 @@ impl Triangle {
         Some(Triangle { per_vertex, clustering, per_edge, comparisons: comparisons? })
     }
 
-    /// Returns true if directed edges between neighbours are counted.
+    /// Returns true if links (directed edges between neighbours) are counted.
     pub(super) fn counts_links(&self) -> bool {
         self.clustering == Direction::Directed
     }
 
-    /// Returns true if a GPU can count on a graph of this direction.
+    /// Returns true if a GPU can do this count. `direction` says whether the graph is directed.
     pub(super) fn takes_gpu(&self, direction: Direction) -> bool {
         !self.per_edge && (!self.counts_links() || direction == Direction::Undirected)
     }
 
-    /// Returns true if the count writes columns of vertices.
+    /// Returns true if the count writes columns with a value per vertex.
     pub(super) fn has_columns(&self) -> bool {
         self.per_vertex || self.counts_links()
     }

@@ -1,4 +1,4 @@
-//! The result of triangle counting, and how the count went.
+//! The result of triangle counting, and statistics of the count.
 
 use super::units;
 use crate::graph::bins::Bin;
@@ -65,34 +65,34 @@ pub struct Comparisons {
 }
 
 impl Comparisons {
-    /// Computes the ratio of both counts.
+    /// Creates the comparisons of both orders, and computes their ratio.
     pub(super) fn new(input_order: u128, degree_order: u128) -> Comparisons {
         let ratio = if degree_order == 0 { 0.0 } else { input_order as f64 / degree_order as f64 };
         Comparisons { input_order, degree_order, ratio }
     }
 }
 
-/// How many triangles the edges are in.
+/// Statistics of the number of triangles per edge (its support).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeSupport {
     /// Number of edges.
     pub edges: u64,
     /// Number of edges that are in a triangle.
     pub in_triangles: u64,
-    /// The largest number of triangles of an edge.
+    /// Largest number of triangles that an edge is in.
     pub largest: u32,
-    /// Edges by their number of triangles.
+    /// Number of edges by their number of triangles, in ranges.
     pub bins: Vec<SupportBin>,
 }
 
-/// Edges in a range of numbers of triangles.
+/// Number of edges whose number of triangles is in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SupportBin {
     /// The smallest number of triangles of the range.
     pub from: u32,
     /// The largest number of triangles of the range.
     pub to: u32,
-    /// Number of edges in so many triangles.
+    /// Number of edges in the range.
     pub edges: u64,
 }
 
@@ -115,7 +115,7 @@ pub struct TriangleDetails {
 }
 
 impl TriangleDetails {
-    /// Returns the details of a count per vertex.
+    /// Returns the details of a count per vertex, which include its clustering.
     pub(super) fn of_clustering(clustering: Clustering) -> TriangleDetails {
         TriangleDetails {
             pairs: None,
@@ -135,8 +135,8 @@ pub(super) const SIDE: usize = 32;
 pub(super) struct PairTimes {
     /// Number of blocks of the graph.
     pub blocks: usize,
-    /// Seconds by group of front blocks, then by group of partner blocks. The first group of partners is the group of
-    /// fronts itself.
+    /// Seconds for each group of front blocks (outer list) and each group of partner blocks (inner list). The first
+    /// group of partners is the group of fronts itself.
     pub seconds: Vec<Vec<f64>>,
 }
 
@@ -185,7 +185,7 @@ pub(super) struct Clustering {
 }
 
 impl Clustering {
-    /// Computes the clustering of vertices with these degrees and counts, each of which stands for `each` links.
+    /// Computes the clustering from the degree and the count of each vertex. One count stands for `each` links.
     pub fn of(degrees: &[u32], counts: &[AtomicU64], each: u64) -> Clustering {
         type Sums = BTreeMap<u32, (u64, f64)>;
         let add = |mut sums: Sums, (degrees, counts): (&[u32], &[AtomicU64])| {
@@ -197,7 +197,7 @@ impl Clustering {
         };
         let chunks: Vec<Sums> =
             degrees.par_chunks(1 << 16).zip(counts.par_chunks(1 << 16)).map(|chunk| add(Sums::new(), chunk)).collect();
-        // Added up sequentially, so that the sums do not depend on the threads.
+        // Values are added up sequentially, so that the sums do not depend on the number of threads.
         let mut sums = Sums::new();
         for (from, (vertices, sum)) in chunks.into_iter().flatten() {
             let entry = sums.entry(from).or_default();
@@ -224,7 +224,7 @@ pub(super) fn mean(sum: f64, number: u64) -> f64 {
 }
 
 /// Returns the clustering coefficient of a vertex with `degree` neighbours and `links` directed edges between them. An
-/// undirected edge is two.
+/// undirected edge counts as two.
 pub(super) fn coefficient(degree: u32, links: u64) -> f64 {
     let d = f64::from(degree);
     if d < 2.0 { 0.0 } else { links as f64 / (d * (d - 1.0)) }

@@ -1,14 +1,14 @@
-//! Counts triangles per edge: the support of each edge. Edges are counted in groups of blocks whose counters fit memory,
-//! and stored block by block.
+//! Counts triangles per edge: the support of each edge. Edges are counted in groups of blocks whose counters fit
+//! memory, and stored block by block.
 //!
-//! A triangle changes counters of two blocks: of the block that has the row of its largest corner, and of the block that
-//! has the row of its middle corner. A group therefore counts all units (pairs of blocks) in which one of its blocks
-//! occurs, and then has the final counts of its own edges. A unit whose blocks are in different groups is counted twice,
-//! once for each. Nothing is added to a stored count, so no count depends on where a job was killed.
+//! A triangle changes counters of two blocks: of the block that has the row of its largest corner, and of the block
+//! that has the row of its middle corner. A group therefore counts all units (pairs of blocks) in which one of its
+//! blocks occurs, and then has the final counts of its own edges. A unit whose blocks are in different groups is
+//! counted twice, once for each. Nothing is added to a stored count, so no count depends on where a job was killed.
 //!
-//! A group is the work item of a rank. Its units are reported when its files are stored: those whose partner is in the
-//! group, so that each unit is reported once. A block is done if the journal has all units of which it is the partner,
-//! and its file is whole.
+//! A group is the work item of a rank. Once its files are stored, the rank reports the units whose partner is in the
+//! group. So each unit is reported once. A block is done if the journal has all units of which it is the partner, and
+//! its file is whole.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::EdgeCounters;
@@ -34,7 +34,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Largest number of edges in a group of several blocks. A kill costs the groups in progress.
+/// Maximum number of edges in a group of several blocks. If a job is killed, the groups in progress are lost.
 const GROUP: u64 = 1 << 28;
 /// Number of groups that each of several ranks should get.
 const GROUPS_PER_RANK: u64 = 4;
@@ -53,7 +53,7 @@ pub(super) struct EdgeTotals {
     pub(super) vertices: Option<VertexTotals>,
 }
 
-/// Counts all units per edge and writes the results, also those of vertices if `table` asks for them.
+/// Counts all units per edge and writes the results. Also writes the results per vertex if `table` asks for them.
 ///
 /// # Errors
 /// [`Error::Limit`] if the counters of the largest block do not fit the budget; errors of counting; disk errors.
@@ -67,7 +67,8 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     Ok(EdgeTotals { sum, seconds, pairs, support, vertices })
 }
 
-/// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
+/// Checks that the counts per edge add up to three times the triangles in `sum`. In the last trial, also writes the
+/// columns.
 fn finish(
     table: &Triangle,
     graph: &Graph,
@@ -102,7 +103,8 @@ fn finish(
     Ok((support.finish(), of_vertices))
 }
 
-/// Returns the triangles of each vertex: half of those of its edges, because two edges of a triangle meet in a corner.
+/// Returns the number of triangles of each vertex: half the sum over its edges, because a triangle has two edges at
+/// each corner.
 fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Buffer<AtomicU64>> {
     let (blocks, vertices) = (&graph.block_store, graph.info.connected as usize);
     let mut counts: Buffer<AtomicU64> = budget.zeroed(vertices, VERTEX_COUNTS)?;
@@ -124,7 +126,7 @@ fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Bu
     Ok(counts)
 }
 
-/// The files with the counts of finished blocks: a checkpoint of one section for each.
+/// The files with the counts per edge of finished blocks. There is one checkpoint file per block.
 #[derive(Debug)]
 pub(super) struct SupportFiles {
     folder: PathBuf,
@@ -152,7 +154,7 @@ impl SupportFiles {
         Checkpoint::new(path, key).save(1, 1, &[bytes_of(counts)])
     }
 
-    /// Returns the blocks that are done, by the units that the journal has.
+    /// Returns for each block whether it is done. `units` are the units in the journal.
     pub(super) fn done(&self, graph: &BlockStore, units: &HashSet<u64>) -> Vec<bool> {
         let is_done = |partner: usize| {
             (0..=partner).all(|front| units.contains(&number(front, partner))) && self.open(graph, partner).is_ok()
@@ -204,14 +206,15 @@ impl<'a> EdgeGroups<'a> {
         EdgeGroups { graph: blocks, vertices, threads: run.threads, budget, files, groups, stop }
     }
 
-    /// Counts the edges of a group, stores the counts, and returns the units whose partner is in the group.
+    /// Counts the triangles of the edges of a group, and stores the counts. Returns the units whose partner is in the
+    /// group.
     fn count_group(&self, group: &Range<usize>) -> Result<Vec<Part>> {
         let EdgeGroups { graph, vertices, threads, budget, .. } = *self;
         let edges: u64 = group.clone().map(|block| graph.size(block).entries).sum();
         let counts: Buffer<AtomicU32> = budget.zeroed(edges as usize, "counts of edges (4 bytes each)")?;
         let counters = EdgeCounters::new(graph, group.clone(), &counts);
         let mut cpu = Cpu::of_edges(graph, vertices, threads, budget, &counters, self.stop)?;
-        // The units without a block of the group.
+        // Units that have no block in the group.
         let others = (0..graph.len()).filter(|block| !group.contains(block)).flat_map(|partner| {
             (0..=partner).filter(|front| !group.contains(front)).map(move |front| number(front, partner))
         });
@@ -249,18 +252,18 @@ impl Backend for EdgeGroups<'_> {
     }
 }
 
-/// Returns how many of `edges` edges a group has if `free` bytes of memory are free. The largest block has `block` edges, and
-/// `scratch` is the least scratch memory. Counters take half of the memory at most, because rows need some as well.
+/// Returns the number of edges to count at a time with `free` bytes of memory. The largest block has `block` edges, and
+/// `scratch` is the minimum scratch memory. Counters take at most half of the memory, because rows need some as well.
 fn edges_at_once(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
     (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, GROUP.max(block)).min(edges)
 }
 
-/// Returns the host memory in bytes for the largest groups, and the least that works, of `threads` threads and `free`
-/// bytes. Also returns how many groups there are.
+/// Returns two numbers of bytes of host memory: for the largest groups, and the minimum. Also returns the number of
+/// groups. `resources` has the number of threads and the memory.
 pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
     let GraphSize { vertices, edges, longest_row, degrees, .. } = *graph;
     let ends: u64 = degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
-    // A block may be larger than its target if it is one granule, which is a small part of a large graph.
+    // A block of a single granule (a small part of a large graph) may be larger than the target size.
     let block = Layout::block_target(ends / 2).max(edges / 512).min(edges);
     let scratch = |free: u64| Cpu::edge_settings(resources.threads, edges, vertices, longest_row, free).1;
     let at_once = |free: u64| edges_at_once(edges, block, scratch(0), free);
@@ -276,12 +279,13 @@ pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &R
     ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))
 }
 
-/// Returns the largest number of edges of a group of several blocks, so that each of several ranks gets several groups.
+/// Returns the maximum number of edges in a group of several blocks. It is small enough that each of several ranks gets
+/// several groups.
 fn largest_group(edges: u64, at_once: u64, ranks: usize) -> u64 {
     if ranks == 1 { at_once } else { at_once.min(edges.div_ceil(GROUPS_PER_RANK * ranks as u64)) }
 }
 
-/// The figures of the edges of which supports are known.
+/// Statistics of the edges whose supports (numbers of triangles) have been added.
 #[derive(Default)]
 pub(super) struct SupportSums {
     /// Sum of the supports.
@@ -307,7 +311,7 @@ impl SupportSums {
         }
     }
 
-    /// Returns the figures of all edges.
+    /// Returns the statistics of all edges.
     pub(super) fn finish(&self) -> EdgeSupport {
         let bin = |&Bin { from, to, vertices: edges }: &Bin| SupportBin { from, to, edges };
         let bins: Vec<SupportBin> = self.bins.finish().iter().map(bin).collect();

@@ -1,9 +1,9 @@
 //! Counts triangles per vertex, or links per vertex of a directed graph. The counts of all vertices are in memory. A
-//! checkpoint saves them all, with the numbers of the units (pairs of blocks) that are counted.
+//! checkpoint saves them, with the numbers of the units (pairs of blocks) that are counted.
 //!
-//! A unit changes many counters, so a journal of units is not enough to resume. The sections of the checkpoint are the
-//! sums (nanoseconds, and in two halves each triangles, probes and, of a directed graph, links), the numbers of the
-//! units, and the counters.
+//! A unit changes many counters, so a journal of units is not enough to resume. A checkpoint has three sections. The
+//! first has the sums: nanoseconds, and two halves each of triangles, probes and, in a directed graph, links. The
+//! second has the numbers of the units. The third has the counters.
 
 use crate::algo::Run;
 use crate::algo::round::{self, RoundEnd};
@@ -33,10 +33,10 @@ use std::time::{Duration, Instant};
 /// Time that the current unit gets to finish after a signal. The counters can be saved only between units.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// What the memory for counts is for, in messages.
+/// Purpose of the memory for counts, which error messages name.
 pub(super) const VERTEX_COUNTS: &str = "counts of all vertices (8 bytes each)";
 
-/// The content of a checkpoint of a count per vertex.
+/// The content of a checkpoint of counts per vertex.
 pub(super) struct SavedCounts<'a> {
     pub(super) sum: Sum,
     nanos: u64,
@@ -79,7 +79,7 @@ impl<'a> SavedCounts<'a> {
 pub(super) struct VertexTotals {
     /// Number of wedges of the graph without direction.
     pub(super) wedges: u128,
-    /// The clustering, in the last trial.
+    /// The clustering; set only in the last trial.
     pub(super) clustering: Clustering,
 }
 
@@ -142,7 +142,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     WorkQueue { comm, graph: &graph.block_store, done: &done }.count(counter.as_deref_mut(), keep, between)?;
     drop(counter);
     let mut book = book.into_inner();
-    // Writing results takes time; a stop during it must not lose the count.
+    // Writing results takes time. If the job is stopped meanwhile, the count must not be lost.
     if comm.is_leader() && book.checkpoint.is_worth_it() {
         book.save(&counts)?;
     }
@@ -152,7 +152,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     Ok((sum, seconds, totals))
 }
 
-/// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
+/// Checks that the counts per vertex add up to the total in `sum`. In the last trial, also writes the columns.
 ///
 /// # Errors
 /// [`Error::Validation`] if the counts do not add up; [`Error::Limit`]; disk errors.
@@ -175,14 +175,14 @@ pub(super) fn finish(
             wedges = DegreeSummary::of(&degrees).wedges;
             if run.is_last { write(table, run, (&degrees, counts, 1))? } else { Clustering::default() }
         }
-        // A triangle joins two neighbours of each corner both ways.
+        // In the undirected case, a triangle gives each corner two directed edges between the other two.
         Direction::Undirected if run.is_last => write(table, run, (graph.degrees()?.body_as_u32()?, counts, 2))?,
         Direction::Undirected => Clustering::default(),
     };
     Ok(VertexTotals { wedges, clustering })
 }
 
-/// Writes `triangles` or `links`, `degree` and `clustering` of every vertex, and returns the clustering. A count stands
+/// Writes the columns `triangles` or `links`, `degree` and `clustering`, and returns the clustering. One count stands
 /// for `each` links.
 fn write(
     table: &Triangle,
@@ -199,7 +199,7 @@ fn write(
     Ok(Clustering::of(degrees, counts, each))
 }
 
-/// Adds up the counters of all ranks on the leader. The other ranks start again at zero. Collective.
+/// Adds up the counters of all ranks on the leader, and sets the counters of other ranks to zero. Collective.
 fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
         let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();

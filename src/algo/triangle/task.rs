@@ -76,7 +76,7 @@ impl Algorithm for Triangle {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
-        // Before the triangles, because a count per edge removes its files at its end.
+        // Count comparisons before triangles, because a count per edge removes its files at its end.
         let merged = self.comparisons.then(|| comparisons::count(graph, run)).transpose()?;
         let mut support = None;
         let (sum, seconds, pairs, totals) = match (self.per_edge, self.has_columns()) {

@@ -113,9 +113,9 @@ pub struct PairCount {
     /// Number of wedges tested: for each entry of the partner that is a row of the front, the entries before it in its
     /// row.
     ///
-    /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
+    /// Neither count overflows, because blocks and rows have fewer than 2³² entries.
     pub probes: u64,
-    /// Number of directed edges in these triangles, if direction counts; otherwise 0. An edge counts once for each
+    /// Number of directed edges in these triangles, or 0 if links are not counted. An edge counts once for each
     /// triangle that it is in.
     pub links: u64,
 }
@@ -163,7 +163,7 @@ impl PartialUnits {
         let (pairs, sum) = self.0.entry(number).or_default();
         *pairs += part.pairs;
         *sum += part.count;
-        // More pairs than the unit has would be a bug: such a unit never becomes complete.
+        // More pairs than the unit has would be a bug. Such a unit never becomes complete.
         if *pairs != all {
             return None;
         }
@@ -183,12 +183,13 @@ pub struct Sum {
     pub triangles: u128,
     /// Number of wedges tested.
     pub probes: u128,
-    /// Number of directed edges in the triangles, if direction counts; otherwise 0.
+    /// Number of directed edges in the triangles, or 0 if links are not counted.
     pub links: u128,
 }
 
 impl Sum {
-    /// Returns the sum of the counters of all vertices: each triangle counts at its three corners, and each link once.
+    /// Returns the expected sum of the counters of all vertices. Each triangle counts at its three corners, and each
+    /// link once.
     pub fn of_vertices(&self, direction: Direction) -> u128 {
         match direction {
             Direction::Undirected => 3 * self.triangles,

@@ -48,8 +48,7 @@ impl ExpectedWork {
     pub(super) fn of(runs: &DegreeRuns) -> ExpectedWork {
         let groups = groups(runs);
         let ends: f64 = groups.iter().map(|group| group.count * group.degree).sum::<f64>().max(1.0);
-        // Row `c` has neighbours in all groups before its own, and the smaller vertices of its own group: half of it on
-        // average.
+        // Row `c` has neighbours in all groups before the group of `c`, and on average in half of its own group.
         let before = |c: usize, b: usize| if b == c { 0.5 } else { 1.0 };
         let chance = |c: usize, b: usize| 1.0 - (-groups[c].degree * groups[b].degree / ends).exp();
         let rows: Vec<Vec<f64>> = (0..groups.len())
@@ -66,8 +65,8 @@ impl ExpectedWork {
             work.chunks += count * hubs * hubs.min(CHUNKS) / 2.0;
             work.wedges += count * all * all / 2.0;
             work.lookups += count * (all * all - hubs * hubs) / 2.0;
-            // Triangles whose larger corners are `c` and `b`: each neighbour `a` of `b` is a neighbour of `c` with its
-            // probability.
+            // Triangles whose larger corners are `c` and `b`. Each neighbour `a` of `b` is a neighbour of `c` with a
+            // certain probability.
             for (b, &entries) in row.iter().enumerate() {
                 let closed: f64 =
                     rows[b].iter().enumerate().map(|(a, &thirds)| thirds * chance_of(row, &groups, c, a)).sum();
@@ -78,8 +77,8 @@ impl ExpectedWork {
     }
 }
 
-/// Returns the probability that a vertex of group `c`, whose row is `row`, has a given vertex of group `a` as its
-/// neighbour.
+/// Returns the probability that a vertex of group `c` has a given vertex of group `a` as a neighbour. `row` is the row
+/// of group `c`.
 fn chance_of(row: &[f64], groups: &[Group], c: usize, a: usize) -> f64 {
     row[a] / groups[a].count * if a == c { 2.0 } else { 1.0 }
 }

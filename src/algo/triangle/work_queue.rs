@@ -80,7 +80,7 @@ impl WorkQueue<'_> {
             });
             *lock(&coordinator.phase) = Phase::Closed;
             let joined = answering.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            // An error of the coordinator is the cause of the others.
+            // An error of the coordinator is the cause of other errors, so it is returned first.
             joined.unwrap_or(Ok(())).and(counted)
         })
     }
@@ -88,7 +88,7 @@ impl WorkQueue<'_> {
     fn follow(&self, backend: Option<&mut (dyn Backend + '_)>, between: BetweenGroups<'_>) -> Result<()> {
         let (comm, has_barriers) = (self.comm, between.is_some());
         let mut found = |parts: &[Part]| {
-            // Keeps messages small.
+            // Sending few parts at a time keeps messages small.
             for parts in parts.chunks(64) {
                 let words = parts.iter().flat_map(|part| {
                     let PairCount { triangles, probes, links } = part.count;
@@ -109,7 +109,7 @@ impl WorkQueue<'_> {
     /// Counts units with `backend`, if this rank has one. All ranks meet at a barrier at the end and, if `between` is
     /// given, after each group of front blocks. `wait_at_barrier` tells the leader that this rank has arrived; on the
     /// leader it also waits for all ranks. Its argument is true if this rank knows that the barrier is the last. A
-    /// thread locks `calls` while it communicates with other ranks.
+    /// thread holds the lock `calls` while it communicates with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
@@ -157,8 +157,8 @@ struct Coordinator<'a> {
     graph: &'a BlockStore,
     handed_out: Mutex<HashMap<u64, u64>>,
     book: Mutex<(PartialUnits, SaveUnits<'a>)>,
-    /// Number of ranks that have arrived at the next barrier, and whether any of them says that it is the last. No rank
-    /// arrives at the barrier after that before all have left this one, because ranks leave it by a broadcast.
+    /// Number of ranks that have arrived at the next barrier, and whether any of them says that it is the last barrier.
+    /// Ranks leave a barrier by a broadcast, so none arrives at the following barrier before all have left this one.
     arrivals: Mutex<(usize, bool)>,
     /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,

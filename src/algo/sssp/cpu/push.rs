@@ -272,7 +272,8 @@ fn push_without_buckets<A: Arithmetic>(
 }
 
 /// Puts the entries of `list` back into bucket number `bucket`, except outdated ones. Lowers `walk.least` to the
-/// smallest distance in the list. Outdated entries count as well: all may be, and all vertices below have pushed.
+/// smallest distance in the list, which includes outdated entries: all entries may be outdated, and no vertex nearer
+/// than that distance still has to push.
 fn put_back<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],

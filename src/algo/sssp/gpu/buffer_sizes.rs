@@ -11,8 +11,8 @@ pub(super) const THREADS: u32 = constant(SSSP.1, "SSSP_THREADS");
 /// Minimum capacity of a queue (vertices to push from) and of a pile (vertices that wait until the search comes near
 /// their distances), in entries.
 const LEAST_QUEUED: u64 = 1 << 12;
-/// Maximum capacity of a queue, in entries. Thread blocks that find the queue full at the same time may together add
-/// the same number again to the queue's counter, which must not overflow.
+/// Maximum capacity of a queue, in entries. Thread blocks that find the queue full at the same time may still raise its
+/// counter by about as much again, and the counter must not overflow.
 const MOST_QUEUED: u64 = 1 << 23;
 /// Minimum number of neighbours that are copied to the GPU at a time.
 pub(super) const LEAST_PIECE: u64 = 1 << 12;
@@ -40,7 +40,7 @@ impl SsspBufferSizes {
         let wanted = (vertices / 8 + 8).max(LEAST_QUEUED.min(2 * vertices)).max(32);
         let queued = wanted.min(MOST_QUEUED);
         // An entry of a queue takes as much memory as two entries of a pile. Other methods use queues and piles as one
-        // array, which must have three words for each vertex and 64 more.
+        // array, which needs three words per vertex and 64 more.
         SsspBufferSizes { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 

@@ -39,8 +39,8 @@ impl NearEdges {
         Ok(Some(NearEdges { starts, edges, counts: arena.take_planned(counts)? }))
     }
 
-    /// Chooses the near edges of the rows of `graph`, copies them from host memory, and enters them in `graph`. `excess`
-    /// has the distances of all vertices from the first, which is a hub.
+    /// Chooses the near edges of the rows of `graph`, copies them from host memory, and stores their addresses in
+    /// `graph`. `excess` has the distances of all vertices from the first vertex, which is a hub.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

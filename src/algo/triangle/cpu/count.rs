@@ -1,6 +1,6 @@
 //! Counts triangles `a < b < c` on the CPU by units. A unit is a pair of blocks: the front block has the rows of the
 //! corners `b`, and the partner block has the rows of the corners `c`. Each pair of entries `a`, `b` of a row `c` is a
-//! wedge, which is tested for the edge from `a` to `b`.
+//! wedge. It is a triangle if there is an edge between `a` and `b`.
 
 use crate::algo::triangle::cpu::edges::{Edges, UnitCounters};
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
@@ -38,8 +38,8 @@ const LEAST_HUBS: u32 = 1 << 11;
 /// Number of row entries that a thread takes at a time to test wedges row by row.
 const PART_ENTRIES: usize = 1 << 16;
 
-/// Maximum number of wedges for each entry of a partner block whose rows are searched one after another: bits of hubs and
-/// groups of entries would take longer to make than they save.
+/// Maximum mean number of wedges per entry of a partner block whose rows are searched one after another. With so few
+/// wedges, making bits of hubs and groups of entries takes longer than they save.
 const FEW_WEDGES: u64 = 2;
 
 /// Settings of triangle counting on the CPU. They do not change its result.
@@ -51,7 +51,7 @@ pub struct Settings {
     pub isa: Isa,
     /// Number of hubs: vertices with ids below this number.
     pub hubs: u32,
-    /// Number of row entries in a tile, the part of a partner block that is counted at a time.
+    /// Number of row entries in a tile (rows of a partner block that are counted at a time).
     pub tile: usize,
 }
 
@@ -70,12 +70,12 @@ impl Settings {
             .within_bytes(free, |settings| Counter::scratch_bytes(settings, vertices, max_row))
     }
 
-    /// Returns the fastest settings, up to these, whose scratch memory takes at most half of `free` bytes. `bytes` returns
-    /// the scratch memory of settings.
+    /// Returns the fastest settings, no larger than these, whose scratch memory takes at most half of `free` bytes.
+    /// `bytes` returns the scratch memory of settings.
     pub(super) fn within_bytes(self, free: u64, bytes: impl Fn(&Settings) -> u64) -> Settings {
         let mut settings = self;
         while bytes(&settings) > free / 2 {
-            // Down to these sizes, memory for the bits of hubs saves more time than memory for larger tiles.
+            // Above these sizes, memory for the bits of hubs saves more time than memory for larger tiles.
             match settings {
                 Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
                 Settings { hubs, .. } if hubs > LEAST_HUBS => settings.hubs = (hubs / 2).max(LEAST_HUBS),
@@ -187,7 +187,8 @@ impl Fronts<'_, '_> {
         }
     }
 
-    /// Counts as [`Self::partner`] does, and adds each triangle to those counters of its edges that are there.
+    /// Counts as [`Self::partner`] does, and adds each triangle to the counters of its three edges. A missing counter
+    /// is skipped.
     pub fn partner_edges(
         &mut self,
         partner: Tile<'_>,
@@ -199,7 +200,8 @@ impl Fronts<'_, '_> {
         self.run(partner, wanted, stop, |fronts| Edges::new(fronts, counters, hubs, max_row))
     }
 
-    /// Sets the bits of the hubs in the front blocks, if they are not set, and their places if `places` is true.
+    /// Sets the bits of the hubs in the front blocks, unless they are set. If `places` is true, also sets the places of
+    /// hubs in their rows.
     fn set_hubs(&mut self, places: bool) {
         let Counter { settings, hubs, .. } = &mut *self.counter;
         if !std::mem::replace(&mut self.has_hubs, true) {
@@ -279,7 +281,8 @@ pub(super) fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) ->
     ids
 }
 
-/// Shares the numbers below `items` among the workers, which call `work` with each. Returns `None` if any was stopped.
+/// Distributes the numbers below `items` among the workers, and calls `work` for each number. Returns `None` if any
+/// worker was stopped.
 fn each<'p, T: Tally>(
     workers: &mut [(&mut CountWorker, T, StopPoller<'p>)],
     items: usize,
@@ -297,7 +300,7 @@ fn each<'p, T: Tally>(
 }
 
 impl CountWorker {
-    /// Counts the triangles `a < b < c` of the tile whose corner `b` is a hub, and the wedges tested for them.
+    /// Counts the triangles `a < b < c` of the tile whose corner `b` is a hub. Also counts the wedges tested for them.
     #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(
         &mut self,
@@ -337,7 +340,7 @@ impl CountWorker {
     }
 }
 
-/// Returns the number of wedges `a < b < c` of a row `c` whose `b` is one of the row's entries `low..high`.
+/// Returns the number of wedges `a < b < c` of a row `c` whose corner `b` is one of the row's entries `low..high`.
 fn wedges(low: usize, high: usize) -> u64 {
     let below = |n: u64| n * n.saturating_sub(1) / 2;
     below(high as u64) - below(low as u64)

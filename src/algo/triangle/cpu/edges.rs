@@ -1,8 +1,8 @@
-//! The tally per edge: adds each triangle `a < b < c` to the counters of its three edges. An edge is an entry of the row
-//! of its larger end, so its counter has the index of that entry in its block.
+//! The tally per edge: adds each triangle `a < b < c` to the counters of its three edges. An edge is an entry in the
+//! row of the end with the larger id. Its counter has the index of that entry in its block.
 //!
-//! A unit changes counters of two blocks only: entries `a` and `b` of row `c` in the partner block, and entry `a` of row
-//! `b` in the front block. The counters of either block may be missing. Its edges are then not counted.
+//! A unit changes counters of two blocks only: entries `a` and `b` of row `c` in the partner block, and entry `a` of
+//! row `b` in the front block. If a block has no counters, its edges are not counted.
 
 use crate::algo::triangle::cpu::count::{HUBS, Settings};
 use crate::algo::triangle::cpu::hubs::{Chunk, HubBits, RowBits};
@@ -23,7 +23,7 @@ pub struct EdgeCounters<'a> {
 }
 
 impl<'a> EdgeCounters<'a> {
-    /// Divides `counters` among the blocks `blocks` of `graph`, which have as many edges.
+    /// Divides `counters` among the blocks `blocks` of `graph`. There is one counter for each edge of these blocks.
     pub fn new(graph: &BlockStore, blocks: Range<usize>, mut counters: &'a [AtomicU32]) -> EdgeCounters<'a> {
         let first = blocks.start;
         let split = |block| {
@@ -67,8 +67,8 @@ pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u6
 }
 
 /// Counts the triangles of edges for one thread. Counts of edges that are hit often are collected in arrays of the
-/// thread, and added to the shared counters later, at the latest when this is dropped. Other counts are added to the
-/// shared counters at once.
+/// thread, and added to the shared counters later: at the latest, when this value is dropped. Other counts are added to
+/// the shared counters at once.
 #[derive(Debug)]
 pub struct Edges<'a> {
     fronts: &'a [Block<'a>],
@@ -112,10 +112,10 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Counts the triangles of the hubs `entries`. Edges of front block and of partner block are counted if `FRONT` and
-    /// `PARTNER` are true.
+    /// Counts the triangles whose corner `b` is a hub in `entries`. `FRONT` and `PARTNER` say whether edges of the
+    /// front block and of the partner block are counted.
     ///
-    /// Bits and places are rarely in a near cache. So each is prefetched and used somewhat later.
+    /// Bits and places are rarely in a near cache, so each is prefetched before it is used.
     fn hubs<const FRONT: bool, const PARTNER: bool>(
         &mut self,
         prober: Prober,
@@ -180,15 +180,15 @@ struct HubWord {
     row: u32,
     /// Index of the word in [`HubBits::before`].
     place: u32,
-    /// The hub of the lowest bit.
+    /// Id of the hub that the word's lowest bit stands for.
     first: u32,
 }
 
-/// A row `b` and a row `c` of hubs.
+/// The row `b` of a hub, and a row `c` to compare with it.
 struct HubPair<'t> {
     /// Index of the first entry of row `b` in the front block.
     row: u32,
-    /// Row `b`.
+    /// Position of each word in its row, and the index of the first word of row `b` in that array.
     bits: &'t [Chunk],
     /// The places of words in their rows, and the index there of the first word of row `b`.
     places: &'t [u16],
@@ -211,7 +211,7 @@ impl TakeWord for HubPair<'_> {
 /// Adds the triangles of all collected words to the counters of edges with hubs.
 struct AddWords<'t, 'a, const FRONT: bool, const PARTNER: bool> {
     tally: &'t mut Edges<'a>,
-    /// The places of words in their rows.
+    /// Position of each word in its row.
     places: &'t [u16],
     /// Index of the front block.
     front: usize,
@@ -246,8 +246,8 @@ impl<const FRONT: bool, const PARTNER: bool> CountBits for AddWords<'_, '_, FRON
     }
 }
 
-/// Looks up the ids of a stream, and calls `found` with the place of each marked id in the stream and among the marks.
-/// Finds the number of marked ids.
+/// Looks up the ids of a stream in a bitmap, and returns the number of marked ids. Calls `found` for each marked id,
+/// with its index in the stream and its index among the marked ids.
 struct Lookup<'t, F> {
     marks: &'t Marks,
     /// For each word of marks, the number of marks before it.

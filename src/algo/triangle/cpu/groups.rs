@@ -3,7 +3,7 @@
 //! the thread that takes a bucket sorts it.
 //!
 //! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of front blocks
-//! that are no entry of the tile cost nothing.
+//! that do not occur in the tile cost nothing.
 
 use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use rayon::prelude::*;
@@ -56,7 +56,7 @@ pub struct Groups {
 
 #[derive(Debug)]
 struct TilePart {
-    /// Index of the part's first entry among all entries of the tile.
+    /// Index of the part's first entry in the tile.
     at: usize,
     /// End of each bucket in the part, relative to `at`.
     ends: Vec<u32>,
@@ -85,7 +85,7 @@ impl Groups {
         let cut = BucketCut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
         self.cut = cut;
         let parts = self.parts.len();
-        // The memory is touched when it is used first: a graph of few wedges has no tiles.
+        // Memory is allocated on first use, because a graph with few wedges has no tiles.
         self.entries.resize(self.entries.len().max(tile.entries()), TileEntry::default());
         let (mut rest, mut at) = (self.entries.as_mut_slice(), 0);
         let pieces = self.parts.iter_mut().enumerate().map(|(number, part)| {
@@ -149,8 +149,8 @@ impl EntrySorter {
         EntrySorter { most, entries: entries(), sorted: entries(), counts }
     }
 
-    /// Sorts the entries of all `pieces` by id, at most `most` at a time, and calls `take` with each sorted run.
-    /// Returns `None` as soon as `take` does.
+    /// Sorts the entries of all `pieces` by id, at most `most` at a time, and calls `take` with each sorted run. Stops
+    /// and returns `None` as soon as `take` returns `None`.
     pub fn sorted<'a>(
         &mut self,
         pieces: impl Iterator<Item = &'a [TileEntry]>,

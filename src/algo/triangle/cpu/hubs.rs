@@ -21,7 +21,8 @@ pub struct HubBits {
     first: u32,
     end: u32,
     chunks: Vec<Chunk>,
-    /// For each word of each chunk, the number of bits of its row before it; empty unless somebody asks for places.
+    /// For each word of each chunk, the number of bits before it in the same row. Empty unless a tally needs places of
+    /// hubs.
     before: Vec<[u16; 8]>,
 }
 
@@ -74,8 +75,8 @@ impl HubBits {
         self.before.clear();
     }
 
-    /// Counts the bits before each word of a row, unless they are counted, so that the place of a hub in its row can be
-    /// found.
+    /// Counts the bits before each word of a row, unless they are counted. With these counts, the place of a hub in its
+    /// row can be found.
     pub fn count_places(&mut self) {
         if !self.before.is_empty() {
             return;
@@ -94,8 +95,8 @@ impl HubBits {
         }
     }
 
-    /// Returns, for each word of all rows, the number of bits of its row before it. [`Self::count_places`] has counted
-    /// them.
+    /// Returns, for each word of all rows, the number of bits before it in the same row. Call [`Self::count_places`]
+    /// first.
     #[inline]
     pub fn before(&self) -> &[u16] {
         self.before.as_flattened()

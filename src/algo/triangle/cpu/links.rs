@@ -1,12 +1,12 @@
 //! Counts the links of each vertex of a directed graph on the CPU: the directed edges between its neighbours.
 //!
-//! A triangle `a < b < c` of the graph without direction gives `a` the edges between `b` and `c`, and `b` and `c` those
-//! between the other two: one each, or two if both directions exist. Units and tiles are those of the count of triangles.
-//! The vertices of a block are those whose out-rows are in it.
+//! A triangle `a < b < c` of the undirected graph adds to each corner the number of directed edges between the other
+//! two corners: one, or two if both directions exist. Units and tiles are the same as for counting triangles. The
+//! vertices of a block are the vertices whose out-rows are in the block.
 //!
 //! The lower halves of out-row and in-row are merged into one row of *codes*: twice the neighbour, plus 1 if the edge
-//! goes both ways. Codes of a tile are grouped by `b` like entries of other tiles (`groups`), so row `b` is merged and
-//! marked once for each tile in which it occurs. A mark has two bits, as a code has.
+//! goes both ways. The codes of a tile are grouped by `b` (`groups`), so row `b` is merged and marked once for each
+//! tile in which it occurs. A mark has two bits, because a code stands for one edge or two.
 
 use crate::algo::triangle::cpu::count::{HUBS, MAX_FRONTS, Settings, middles};
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 #[derive(Debug)]
 pub struct LinkCounter {
     settings: Settings,
-    /// Ends of the rows of the tile in `codes`, after a 0.
+    /// End of each row of the tile in `codes`, preceded by a 0.
     offsets: Vec<u32>,
     /// Codes of the tile.
     codes: Vec<u32>,
@@ -41,7 +41,8 @@ pub struct LinkCounter {
 }
 
 impl LinkCounter {
-    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes, or those that need least.
+    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. If there are none, returns
+    /// the settings that need the least memory.
     pub fn settings(threads: usize, entries: u64, max_row: u64, free: u64) -> Settings {
         Settings::new(threads, entries).within_bytes(free, |settings| LinkCounter::scratch_bytes(settings, max_row))
     }
@@ -50,7 +51,7 @@ impl LinkCounter {
     pub fn scratch_bytes(settings: &Settings, max_row: u64) -> u64 {
         // A tile may end with the longest rows, out and in.
         let entries = settings.tile as u64 + 2 * max_row;
-        // Threads merge their parts before these are put together.
+        // Each thread merges its part. Then the parts are joined.
         let merged = 2 * 4 * (entries + settings.tile as u64 + 2);
         let worker = EntrySorter::bytes(settings.sorted())
             + size_of::<Marks>() as u64
@@ -77,8 +78,8 @@ impl LinkCounter {
         }
     }
 
-    /// Counts the links of triangles whose largest corner `c` is in `partner` and whose corner `b` is in a front block
-    /// that is `wanted`, and adds them to `links`, by vertex. Returns one count per front block. If `stop` returns true,
+    /// Counts the links that triangles `a < b < c` give, if `c` is in `partner` and `b` is in a front block that is
+    /// `wanted`. Adds them to `links`, indexed by vertex. Returns one count per front block. If `stop` returns true,
     /// the result is `None`, and only some links are added.
     pub fn partner(
         &mut self,
@@ -98,7 +99,7 @@ impl LinkCounter {
                 (sorter, tester, Corners::new(links, HUBS), StopPoller::new(stop, &stopped))
             })
             .collect();
-        // The code of a vertex is the number of its out-row.
+        // As a code, a vertex has the number of its out-row.
         let ids = middles(fronts, wanted, 0..partner.partner.end_row()).into_iter();
         let ids = ids.map(|rows| rows.start.next_multiple_of(2)..rows.end.next_multiple_of(2));
         let ids: Vec<Range<u32>> = ids.filter(|ids| !ids.is_empty()).collect();
@@ -183,8 +184,8 @@ fn merge_codes(mut out: &[u32], mut into: &[u32], to: &mut Vec<u32>) {
     to.extend(out.iter().chain(into).map(|x| 2 * x));
 }
 
-/// Returns how many directed edges connect two vertices: 0, 1 or 2. The lowest two bits of `mark` are 0 for none, 1 for
-/// one direction and 3 for both. Its other bits are ignored.
+/// Returns how many directed edges connect two vertices: 0, 1 or 2. `mark` has 0 in its lowest two bits if there is no
+/// edge, 1 for one direction and 3 for both. Its other bits are ignored.
 #[inline(always)]
 fn edges_of(mark: u64) -> u64 {
     (mark & 3).div_ceil(2)
@@ -196,7 +197,7 @@ fn edges_to(code: u32) -> u64 {
     1 + u64::from(code & 1)
 }
 
-/// State of one thread that looks for links.
+/// State of one thread that counts links.
 #[derive(Debug)]
 struct LinkTester {
     /// Marks of the neighbours of `b`, two bits each; initially empty.
@@ -208,8 +209,8 @@ struct LinkTester {
 }
 
 impl LinkTester {
-    /// Tests the wedges `a < b < c` whose corners `b` have the codes of `entries`, sorted. `partner` has the rows of
-    /// codes of the corners `c`. Returns `None` if the work must stop.
+    /// Tests the wedges `a < b < c` for the corners `b` in `entries`, which are codes in ascending order. `partner` has
+    /// the codes of the rows `c`. Returns `None` if the work must stop.
     fn test(
         &mut self,
         (graph, fronts): (&BlockStore, &[Block<'_>]),
@@ -251,7 +252,7 @@ impl LinkTester {
                         close(code, edges);
                     }
                 }
-                // Codes too high for marks.
+                // Codes that are too high for the bitmap of marks.
                 let mut high = high.iter().peekable();
                 for &code in rest {
                     while high.next_if(|&&other| other >> 1 < code >> 1).is_some() {}

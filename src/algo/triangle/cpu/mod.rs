@@ -43,19 +43,19 @@ const ITEMS_PER_RANK: usize = 16;
 /// marked once per work item.
 const LEAST_ITEM: usize = 1 << 20;
 
-/// The backend that counts triangles on the CPU. All threads work on one partner block after another.
+/// The CPU backend of triangle counting. All threads work on one partner block after another.
 pub struct Cpu<'a> {
     method: Method<'a>,
     pool: ThreadPool,
     stop: Stop<'a>,
-    /// Maximum bytes of resident front blocks. It is the free part of the budget, although mapped files do not count
-    /// against the budget.
+    /// Maximum bytes of resident front blocks: the free part of the budget. Mapped files do not count against the
+    /// budget, but should fit that memory.
     resident: u64,
     least_item: usize,
     _scratch: Reservation,
 }
 
-/// What is counted, and the counters of vertices.
+/// What is counted, with the counters.
 enum Method<'a> {
     /// Triangles, in total or per vertex as well.
     Triangles(Counter, Option<&'a [AtomicU64]>),
@@ -93,7 +93,7 @@ impl<'a> Cpu<'a> {
     /// Prepares to count the links of vertices of the directed graph `graph`, and to add them to `links`.
     ///
     /// # Errors
-    /// Those of [`Cpu::new`].
+    /// Errors of [`Cpu::new`].
     pub fn of_links(
         graph: &BlockStore,
         threads: usize,
@@ -107,10 +107,11 @@ impl<'a> Cpu<'a> {
         Self::with_method(Method::Links(LinkCounter::new(settings, most.row), links), scratch, threads, budget, stop)
     }
 
-    /// Prepares to count the triangles of `graph`, which has `vertices` vertices, and to add them to `counters`.
+    /// Prepares to count the triangles of the edges of `graph`, which has `vertices` vertices, and to add them to
+    /// `counters`.
     ///
     /// # Errors
-    /// Those of [`Cpu::new`].
+    /// Errors of [`Cpu::new`].
     pub fn of_edges(
         graph: &BlockStore,
         vertices: u64,

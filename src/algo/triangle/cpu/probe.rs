@@ -62,7 +62,7 @@ pub trait TakeWord {
 
 /// Work that counts bits. Implementations are `#[inline(always)]`, so that they use the instructions of the caller.
 pub trait CountBits {
-    /// What the work finds.
+    /// Result of the work.
     type Found;
 
     /// Does the work.
@@ -94,8 +94,8 @@ impl Prober {
         }
     }
 
-    /// Returns how many ids in `head` have their bit set in `marks`. All ids must be below [`MARK_IDS`], otherwise the
-    /// count is wrong.
+    /// Returns how many ids in `head` have their bits set in `marks`. The count is wrong if an id is not below
+    /// [`MARK_IDS`].
     #[inline]
     pub fn count_marked(self, marks: &Marks, head: &[u32]) -> u64 {
         match self.0 {
@@ -155,7 +155,7 @@ pub fn is_marked(marks: &Marks, id: u32) -> bool {
 
 #[inline(always)]
 fn count_marked_plain(marks: &Marks, head: &[u32]) -> u64 {
-    // Several sums, so that no addition waits for the previous one.
+    // Use several sums, so that no addition waits for the previous one.
     let mut sums = [0u64; 4];
     let (quads, rest) = head.as_chunks::<4>();
     for quad in quads {
@@ -216,8 +216,8 @@ fn count_bits_bmi2<W: CountBits>(work: W) -> W::Found {
     work.run()
 }
 
-/// For each `b` in `middles`, calls `each` with every chunk (512 bits) of row `b` for which `bits` has a chunk of the
-/// same ids, and with that chunk.
+/// Compares the rows of the hubs `middles` with `bits`. Calls `each` with every pair of chunks of the same 512 ids, one
+/// from row `b` and one from `bits`.
 #[inline(always)]
 fn each_chunk(hubs: &HubBits, bits: &RowBits, middles: &[u32], mut each: impl FnMut(&Chunk, &Chunk)) {
     let mut reach = 0;

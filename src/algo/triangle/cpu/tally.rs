@@ -1,5 +1,5 @@
-//! Adds up the triangles that are found: in total, or per vertex. A triangle `a < b < c` is a closed wedge: row `c` has
-//! the entries `a` and `b`, and row `b` has the entry `a`. [`super::edges`] has the tally per edge.
+//! Adds up the triangles that are found, in total or per vertex. A triangle `a < b < c` is a closed wedge: row `c` has
+//! the entries `a` and `b`, and row `b` has the entry `a`. The tally per edge is in [`super::edges`].
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
 use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked, mark};
@@ -8,7 +8,7 @@ use crate::algo::triangle::cpu::wedges::row_at;
 use crate::graph::csr::Block;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Entries of a row `c` that are hubs of one front block: the middle corners `b` of wedges `a < b < c`.
+/// The hubs of one front block in a row `c`. They are the middle corners `b` of wedges `a < b < c`.
 #[derive(Debug, Clone, Copy)]
 pub struct HubEntries<'a> {
     /// The row of the partner block.
@@ -17,7 +17,7 @@ pub struct HubEntries<'a> {
     pub middles: &'a [u32],
     /// Index of the front block that has their rows.
     pub front: usize,
-    /// Index of the first hub among the entries of the partner block.
+    /// Index of the first of these hubs among the entries of the partner block.
     pub start: usize,
 }
 
@@ -37,14 +37,14 @@ pub struct RowPair<'a> {
 }
 
 impl RowPair<'_> {
-    /// Returns the id of row `c`. That takes a search.
+    /// Returns the id of row `c`. It is found by a binary search.
     #[inline]
     fn c(&self) -> u32 {
         row_at(self.partner, self.entry.start)
     }
 }
 
-/// The place of an id in row `b` and in the head of row `c`, from 0.
+/// The positions of an id in row `b` and in the head of row `c`.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
     /// Index in row `b`.
@@ -58,31 +58,33 @@ pub trait Tally: Send {
     /// Whether the tally needs the place of a hub in its row ([`HubBits::before`]).
     const PLACES: bool = false;
 
-    /// Counts the triangles `a < b < c` of a row `c` whose `a` is in `bits` and whose `b` is in `entries`. Returns how
-    /// many there are.
+    /// Counts the triangles `a < b < c` of a row `c` whose corner `a` is in `bits` and whose corner `b` is in
+    /// `entries`. Returns their number.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64;
 
-    /// Ends a row `c` whose hubs, `row`, begin at index `start` among the entries of the partner block.
+    /// Called at the end of a row `c`. `row` has its hubs, the first of which is entry number `start` of the partner
+    /// block.
     #[inline]
     fn end_hub_row(&mut self, _row: &[u32], _start: usize) {}
 
-    /// Sets the bits of `ids`, which are ascending. No bit is set before.
+    /// Sets the bits of `ids`, which are ascending. All bits must be clear before.
     #[inline]
     fn mark(&mut self, marks: &mut Marks, ids: &[u32]) {
         mark(marks, ids);
     }
 
     /// Counts the ids of `stream` that are marked, and returns how many there are. If `is_row` is true, `stream` is row
-    /// `b` and the head of row `c` is marked. Otherwise it is the other way round.
+    /// `b` and the head of row `c` is marked. Otherwise `stream` is the head of row `c` and row `b` is marked.
     fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], is_row: bool, pair: &RowPair<'_>) -> u64;
 
-    /// Counts the triangle of `a` and a pair of rows.
+    /// Counts the triangle that vertex `a` makes with a pair of rows.
     fn triangle(&mut self, a: u32, places: Places, pair: &RowPair<'_>);
 
-    /// Ends a pair of rows with `triangles` triangles.
+    /// Called at the end of a pair of rows, with its number of triangles.
     fn closed(&mut self, triangles: u64, pair: &RowPair<'_>);
 
-    /// Ends a row `b` of `front` of which the first `marked` entries, from index `row` on, were marked.
+    /// Called at the end of a row `b` in front block `front`. The first `marked` entries of the row, from index `row`
+    /// on, were marked.
     #[inline]
     fn end_row(&mut self, _front: usize, _row: usize, _marked: usize) {}
 }

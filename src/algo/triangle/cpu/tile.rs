@@ -1,4 +1,4 @@
-//! Tiles. A tile is a range of rows of a partner block, whose wedges are counted at a time.
+//! Tiles. A tile is a range of rows of a partner block. The wedges of one tile are counted at a time.
 
 use crate::graph::csr::Block;
 use rayon::prelude::*;

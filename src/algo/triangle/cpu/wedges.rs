@@ -47,12 +47,12 @@ pub struct Tester<'a, 'p, T> {
 }
 
 impl<T: Tally> Tester<'_, '_, T> {
-    /// Tests the wedges `a < b < c` of the rows `c` of `tile` whose row `b` is in a `wanted` front block, row after row.
-    /// Rows `b` are read in random order, so they are prefetched. Returns `None` if the work must stop.
+    /// Tests wedges `a < b < c` row by row: for each row `c` of `tile`, tests those whose row `b` is in a `wanted`
+    /// front block. Rows `b` are read in random order, so they are prefetched. Returns `None` if the work must stop.
     pub fn test_rows(&mut self, tile: Tile<'_>, wanted: &[bool]) -> Option<()> {
         let partner = tile.partner;
         let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, 0); 3];
-        // The entries of a later row that have entries before them.
+        // The entries of a later row that have an entry before them.
         let later = |local: usize| {
             let row = if local < tile.end { partner.row(local) } else { &[] };
             row.iter().skip(1).take(AT_ONCE)
@@ -79,8 +79,8 @@ impl<T: Tally> Tester<'_, '_, T> {
         Some(())
     }
 
-    /// Tests the wedges `a < b < c` whose corners `b` are the `entries`, sorted by id. Returns `None` if the work must
-    /// stop.
+    /// Tests the wedges `a < b < c` whose corner `b` is in `entries`, which are sorted by id. Returns `None` if the
+    /// work must stop.
     pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &TileEntry| &targets[entry.start as usize..][..entry.len as usize];
@@ -110,8 +110,8 @@ impl<T: Tally> Tester<'_, '_, T> {
             let same = entries[start..].iter().take_while(|entry| entry.middle == b);
             let (heads, ids) = same.fold((0, 0), |(heads, ids), entry| (heads + 1, ids + entry.len as usize));
             let mut closed = 0;
-            // With a single head, the shorter of head and row is marked. If many ids would be marked for a few lookups,
-            // the row is searched instead.
+            // With a single head, the shorter of head and row is marked. The row is searched instead if many ids would
+            // be marked for a few lookups.
             let search = SEARCH * ids < row.len();
             let swap = !search && heads == 1 && ids < row.len();
             let marked = if swap { head_of(&entries[start]) } else { row };
@@ -168,7 +168,7 @@ impl<'a> FrontRows<'a> {
         (front, (b - front.first_row) as usize)
     }
 
-    /// Returns what [`Self::find`] returns, for ids in any order; `None` if no front block has the row.
+    /// Like [`Self::find`], for ids in any order. Returns `None` if no front block has the row.
     #[inline]
     fn find_any(&mut self, b: u32) -> Option<(Block<'a>, usize)> {
         let has = |front: &&Block<'a>| (front.first_row..front.end_row()).contains(&b);
@@ -187,7 +187,7 @@ pub(super) fn row_at(partner: Block<'_>, start: u32) -> u32 {
     partner.first_row + local as u32
 }
 
-/// Looks up each id of `head` in `row` by exponential search, because most ids are low. Returns the number of ids
+/// Looks up each id of `head` in `row`. Uses exponential search, because most ids are low. Returns the number of ids
 /// found, which is the number of triangles.
 fn searched<T: Tally>(head: &[u32], row: &[u32], pair: &RowPair<'_>, tally: &mut T) -> u64 {
     let (mut closed, mut in_row) = (0, 0);
@@ -212,8 +212,8 @@ fn searched<T: Tally>(head: &[u32], row: &[u32], pair: &RowPair<'_>, tally: &mut
 }
 
 /// Counts the ids of `stream` that are in the marked row, and returns the number of triangles. `stream` is row `b` if
-/// `is_row` is true, and otherwise the head of row `c`. Ids too high for the bitmap are compared with `high`, the ids
-/// of the marked row from index `marked` on, which are too high.
+/// `is_row` is true, and otherwise the head of row `c`. Ids that are too high for the bitmap are compared with `high`:
+/// the high ids of the marked row, which begin at index `marked` of the row.
 #[inline]
 fn streamed<T: Tally>(
     (stream, is_row): (&[u32], bool),

@@ -30,7 +30,7 @@ pub struct ArenaPlan {
     pub slot: u64,
     /// Bytes for the heads of a partner batch, grouped by row of the front.
     heads: u64,
-    /// Bytes for the kernels' tasks and counts.
+    /// Bytes for the tasks and counts of the kernels.
     rest: u64,
 }
 
@@ -51,7 +51,7 @@ impl ArenaPlan {
         ArenaPlan { front, slot, heads: other - 2 * slot, rest }
     }
 
-    /// Returns the minimum number of bytes of an arena in which every share has room for a row of `row` entries.
+    /// Returns the minimum bytes of an arena in which every share has room for a row of `row` entries.
     pub fn least_bytes(row: u64) -> u64 {
         // Each slot gets the smallest share: 15/128.
         ((4 * row + (64 << 10)) * 10).next_multiple_of(1 << 20)

@@ -41,7 +41,7 @@ const COUNT_HEADERS: &[(&str, &str)] = &[
     ("triangle_few.cuh", include_str!("../../../../kernels/triangle_few.cuh")),
     ("triangle_many.cuh", MANY),
 ];
-/// The GPU programs that count triangles: without counts per vertex, and with these.
+/// The GPU programs that count triangles: the first without counts per vertex, the second with them.
 static COUNT: [ProgramSource; 2] = [
     ProgramSource {
         name: "triangle_count.cu",
@@ -58,7 +58,7 @@ const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
 const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
 const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
 
-/// Returns the GPU programs that triangle counting launches, with counts per vertex or without.
+/// Returns the GPU programs that triangle counting launches. `per_vertex` says whether it counts per vertex.
 pub fn programs(per_vertex: bool) -> Vec<&'static ProgramSource> {
     vec![&SCAN, &PROGRAM, &COUNT[usize::from(per_vertex)]]
 }
@@ -79,7 +79,7 @@ pub struct Gpu<'a> {
     /// Total cache size of the GPUs of all ranks, in bytes.
     cache: u64,
     begun: Instant,
-    /// Total time in which the GPU was not waiting for copies.
+    /// Total time in which the GPU did not wait for copies.
     busy: Duration,
     /// GPU events at the start and the end of the interval being measured.
     clock: [Event; 2],
@@ -93,7 +93,7 @@ impl Drop for Gpu<'_> {
 }
 
 impl<'a> Gpu<'a> {
-    /// Returns the minimum number of bytes of GPU memory for counting a graph whose longest row has `row` entries. With
+    /// Returns the minimum bytes of GPU memory for counting a graph whose longest row has `row` entries. With
     /// `per_vertex`, they include the counts of `vertices` vertices.
     pub fn least_bytes(row: u64, vertices: u64, per_vertex: bool) -> u64 {
         let corners = if per_vertex { slice_bytes::<u64>(vertices) } else { 0 };
@@ -140,9 +140,9 @@ impl<'a> Gpu<'a> {
         Ok(Gpu { gpu, kernels, per_vertex, placement, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
     }
 
-    /// Chooses where the blocks of `graph` are kept, and reserves the counts of `vertices` vertices. It must be called
-    /// before counting, after all ranks have called [`Self::new`]. `peers` is the GPU memory of the other ranks, if
-    /// their GPUs can access each other. Collective.
+    /// Chooses where the blocks of `graph` are kept, and reserves memory for the counts of `vertices` vertices. It must
+    /// be called before counting, after all ranks have called [`Self::new`]. `peers` is the GPU memory of the other
+    /// ranks, if their GPUs can access each other. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
@@ -202,7 +202,7 @@ impl Backend for Gpu<'_> {
             self.gpu.arena.reset(mark);
             done.and(finished)?;
         }
-        // Counts of vertices that are still on the GPU; with several ranks, another rank may count the rest of a unit.
+        // Counts per vertex are still on the GPU. With several ranks, another rank may count the rest of a unit.
         if !open.parts.is_empty() {
             if let Some(counts) = &mut self.per_vertex {
                 let Workspace { queue, uploader, .. } = &mut *self.gpu;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Maximum number of neighbours in a head, the part of a row before an entry.
 pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
-/// Given as the first row of a segment, it asks for heads with their starts.
+/// First row of a segment, as a kernel argument, if heads are stored with their starts instead of their rows.
 const NO_ROW: u32 = constant(PAIR, "NO_ROW");
 const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
@@ -162,14 +162,15 @@ pub struct CountingContext<'c, 'v> {
     pub kernels: &'c Kernels,
     pub per_vertex: Option<&'c mut VertexCounts<'v>>,
     pub stop: Stop<'c>,
-    /// Total time in which the GPU was not waiting for copies.
+    /// Total time in which the GPU did not wait for copies.
     pub busy: &'c mut Duration,
-    /// GPU events that mark when a partner batch had arrived and when it was counted.
+    /// GPU events that mark when a partner batch arrived and when it was counted.
     pub clock: &'c mut [Event; 2],
 }
 
 impl CountingContext<'_, '_> {
-    /// Makes the queue wait for the copies before the event `copied`, and marks when they had arrived.
+    /// Makes the queue wait for the event `copied`, which marks the end of copies. Then marks the time at which they
+    /// arrived.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;
         self.queue.mark(&self.clock[0])
@@ -184,18 +185,18 @@ impl CountingContext<'_, '_> {
         }
         let grid = self.queue.grid(starts.len());
         let arguments = (starts.address(), starts.len() as u32, base);
-        // SAFETY: the arguments are as the kernel declares them; the span is the segment's.
+        // SAFETY: the arguments have the types that the kernel declares; the span belongs to the segment.
         unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
     }
 
-    /// Counts, for every row of the front, how often it is an entry of a partner segment. `targets` are the segment's
-    /// entries.
+    /// For every row of the front, counts how often it occurs as an entry of a partner segment. `targets` are the
+    /// entries of the segment.
     pub fn count_heads(&self, front: &Front<'_>, segment: &Segment, targets: DeviceSlice<u32>) -> Result<()> {
         for window in front.windows(segment.block) {
             let counts = front.counts_from(window.start);
             let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
             let grid = self.queue.grid(targets.len());
-            // SAFETY: the arguments are as the kernel declares them; the window's rows are the front's.
+            // SAFETY: the arguments have the types that the kernel declares; the window consists of rows of the front.
             unsafe { self.queue.launch(&self.kernels.count_heads, grid, arguments)? };
         }
         Ok(())
@@ -217,7 +218,8 @@ impl CountingContext<'_, '_> {
                 let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads, first_row);
                 // One warp per `SCATTERED` entries.
                 let grid = self.queue.grid((segment.entries.len() as u64).div_ceil(SCATTERED) * 32);
-                // SAFETY: the arguments are as the kernel declares them; there is room for a head for every entry.
+                // SAFETY: the arguments have the types that the kernel declares; there is room for a head for every
+                // entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
             }
             row += rows;
@@ -254,7 +256,7 @@ impl CountingContext<'_, '_> {
             Ok(Grid { blocks: kernel.blocks_at_once(THREADS, shared)?, threads: THREADS, shared })
         };
         let rows = self.queue.grid(front.batch.rows);
-        // SAFETY: the arguments are as the kernels declare them; all spans stay until the queue is finished.
+        // SAFETY: the arguments have the types that the kernels declare; no span is freed before the queue is finished.
         unsafe {
             self.queue.launch(list_tasks, rows, (pair, front.tasks.address()))?;
             self.queue.launch(count_many, grid(count_many, many)?, (pair,))?;

@@ -12,17 +12,17 @@ use std::ops::Range;
 const TURNS: u64 = 4;
 
 /// The first partner batch that lies inside a front batch has at most 1/`EARLY` of the front's entries, or
-/// [`LEAST_EARLY`] entries if that is more. Each later batch has at most that many, or as many as the front has before
-/// it, if that is more. So a batch can be counted while the rest of the front is copied from the host.
+/// [`LEAST_EARLY`] entries if that is more. A later batch may also be as large as the part of the front before it. So a
+/// batch can be counted while the rest of the front is copied from the host.
 const EARLY: u64 = 32;
-/// Number of entries that a partner batch inside a front batch may always have.
+/// A partner batch inside a front batch may always have this many entries.
 const LEAST_EARLY: u64 = 8 << 20;
 
 /// Number of memory reads that dividing a partner batch must save for each row of the front that it marks again. If a
 /// partner batch fits the GPU's cache, only the first row of the front reads it from memory. (At scale 29: 0.31 ps per
 /// read, 17 ns per row.)
 const WORTH: u64 = 55_000;
-/// Cost of one more partner batch (1 ms), as a number of marked rows.
+/// Cost of one more partner batch (1 ms), in marked rows that take as long.
 const PARTNER: u64 = 60_000;
 
 /// The partner batches of a front batch.
@@ -50,7 +50,7 @@ impl BatchDivision<'_, '_> {
     /// Divides all partner blocks that still have to be counted into batches. Returns `None` if a row does not fit.
     pub(super) fn partners(&self) -> Option<Partners> {
         let fronts = &self.work.fronts;
-        // Partner blocks within the front batch need no copy of their own.
+        // Partner blocks within the front batch are in GPU memory, so they are not copied again.
         let within = if self.front.is_whole() { fronts.clone() } else { fronts.start..fronts.start };
         let outside = within.end..self.work.graph.len();
         let inside = self.cut(within, |partner| {

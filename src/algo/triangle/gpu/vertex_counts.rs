@@ -1,4 +1,4 @@
-//! Triangles of each vertex: the counts of finished units on the host, and those that a GPU has added since.
+//! Counts of triangles per vertex: on the host for finished units, and on the GPU for later ones.
 
 use crate::algo::searches::gpu::{joined, receive};
 use crate::error::Result;
@@ -11,28 +11,28 @@ use std::time::{Duration, Instant};
 
 /// Number of counts that are copied at once.
 const AT_ONCE: usize = 1 << 20;
-/// Counts stay on the GPU for at least this many times as long as it takes to move them.
+/// Counts stay on the GPU for at least this many times the time that moving them takes.
 const STAYING: u32 = 20;
-/// Guess of the bytes that are moved to the host in a second.
+/// Guess of the number of bytes that are moved to the host per second.
 const MOVED_A_SECOND: f64 = 4e9;
 
-/// Counts of all vertices.
+/// Counts of triangles of all vertices.
 pub struct VertexCounts<'a> {
     on_host: &'a [AtomicU64],
     pub on_gpu: DeviceSlice<u64>,
-    /// When counts were last moved to the host or the count began, and how long moving them takes.
+    /// Time at which counts were last moved to the host (or the count began), and time that moving them takes.
     moved: (Instant, Duration),
 }
 
 impl<'a> VertexCounts<'a> {
-    /// Begins with counts on the host. `on_gpu` has no memory yet.
+    /// Creates counts that begin with the values on the host. `on_gpu` has no memory yet.
     pub fn new(on_host: &'a [AtomicU64]) -> VertexCounts<'a> {
         let guess = Duration::from_secs_f64(size_of_val(on_host) as f64 / MOVED_A_SECOND);
         VertexCounts { on_host, on_gpu: DeviceSlice::default(), moved: (Instant::now(), guess) }
     }
 
-    /// Returns true if the counts should be moved to the host, so that units can be reported: now and then, and before the
-    /// job stops.
+    /// Returns true if it is time to move the counts to the host, so that units can be reported: now and then, and
+    /// before the job stops.
     pub fn is_due(&self) -> bool {
         let (end, took) = self.moved;
         signals::stop_requested().is_some() || end.elapsed() >= STAYING * took
@@ -55,7 +55,7 @@ impl<'a> VertexCounts<'a> {
         Ok(())
     }
 
-    /// Like [`Self::move_to_host`], but faster, while nothing else is copied and the queue is finished.
+    /// Faster form of [`Self::move_to_host`]. Nothing else may be copied meanwhile, and the queue must be finished.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,4 +1,4 @@
-//! Counts the comparisons again: merges the rows of each edge of the input, step by step.
+//! Counts the comparisons again, for a check: merges the rows of each edge of the input, step by step.
 
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::Comparisons;
@@ -8,18 +8,18 @@ use crate::formats::Input;
 use crate::process::signals;
 use rayon::prelude::*;
 
-/// Largest number of edges whose rows are merged.
+/// Maximum number of edges for which rows are merged.
 const MOST: u64 = 1 << 22;
-/// Largest number of steps of merges, which take a minute.
+/// Maximum number of merge steps. They take about a minute.
 const MOST_STEPS: u128 = 1 << 34;
-/// Bytes of memory for each edge of the input: its ends by ids, in a list that may have grown to twice its size and in
-/// another one, the ids themselves, and the edge in two orders.
+/// Bytes of memory for each edge of the input. They hold its ends in a list that may have grown to twice its size, its
+/// ends in a second list, two ids, and the edge in two orders.
 const EDGE: u64 = 2 * 16 + 16 + 2 * 16 + 2 * 8;
 /// Number of edges between two checks for signals.
 const PART: usize = 1 << 10;
 
-/// Returns the input if there is one and merging its rows takes neither too much time nor too much memory. Otherwise
-/// returns a sentence that says why not.
+/// Returns the input if the check can merge its rows in acceptable time and memory. Otherwise returns a sentence that
+/// says why comparisons are not checked.
 pub(super) fn input<'a>(results: &'a Results<'_>, found: &Comparisons) -> std::result::Result<&'a Input, String> {
     let (edges, steps) = (results.info.edges, found.input_order.saturating_add(found.degree_order));
     match &results.edges {
@@ -34,7 +34,8 @@ pub(super) fn input<'a>(results: &'a Results<'_>, found: &Comparisons) -> std::r
     }
 }
 
-/// Merges all rows, and compares the numbers of steps. Returns a sentence about the result of the check.
+/// Counts the comparisons again by merging all rows, and compares them with `found`. Returns a sentence about the
+/// result.
 ///
 /// # Errors
 /// [`Error::Validation`] if a number differs; read errors; [`Error::Stopped`].
@@ -72,7 +73,7 @@ fn count(mut edges: Vec<[u64; 2]>) -> Result<Comparisons> {
     Ok(Comparisons::new(steps(&edges, &by_id)?, steps(&edges, &by_degree)?))
 }
 
-/// Returns the steps of all merges in the order of `places`.
+/// Returns the number of steps of all merges, with vertices in the order of `places`.
 fn steps(edges: &[[u64; 2]], places: &[u32]) -> Result<u128> {
     let place = |v: u64| places[v as usize];
     let sorted = edges.iter().filter(|[u, v]| u != v).map(|&[u, v]| [place(u).min(place(v)), place(u).max(place(v))]);

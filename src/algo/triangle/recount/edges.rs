@@ -1,5 +1,5 @@
-//! Counts the triangles of edges again, from the edges of the input, by the ids of the input: for each edge, the neighbours
-//! of one end are looked up among those of the other.
+//! Counts the triangles of edges again, for a check. It reads the edges of the input. For each edge it looks up the
+//! neighbours of one end among the neighbours of the other.
 
 use crate::algo::triangle::TriangleOutput;
 use crate::algo::triangle::output::EDGES;
@@ -15,27 +15,27 @@ use crate::results::read::READING;
 use crate::results::{OutputFormat, RowId};
 use rayon::prelude::*;
 
-/// Number of look-ups that are made at most: about a minute of one core. In larger graphs the triangles of a sample of
-/// the edges are counted.
+/// Maximum number of look-ups, which take about a minute on one core. In larger graphs only a sample of the edges is
+/// checked.
 const MOST: u64 = 1 << 30;
 /// Number of edges that are read at a time.
 const PIECE: usize = 1 << 16;
-/// Bytes that the check takes for each id: where its edges begin.
+/// Bytes of memory per id: the position of its first edge.
 const ID_BYTES: u64 = 8;
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much it takes.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let (of_ids, seen) = (ID_BYTES * (results.info.ids + 1), results.stored.edges / 4 + 4);
     let reading = EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
     results.check_room(EdgeList::bytes_of_graph(results, 2) + of_ids + seen + reading + bytes_read())
 }
 
-/// Returns the bytes of memory that reading the files takes.
+/// Returns the bytes of memory that reading the columns of edges takes.
 fn bytes_read() -> u64 {
     3 * READING + 24 * PIECE as u64
 }
 
-/// Opens the files of edges. Ends are rows of columns of vertices.
+/// Opens the columns of edges that the job wrote. Ends of edges are returned as rows of the columns per vertex.
 fn open<'r>(ids: &'r Ids, results: &'r Results<'_>) -> Result<EdgeIter<'r>> {
     let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
     let is_there = |format: &OutputFormat| {
@@ -54,7 +54,7 @@ fn open<'r>(ids: &'r Ids, results: &'r Results<'_>) -> Result<EdgeIter<'r>> {
     read(&results.workdir.join(EDGES), format, (results.stored.edges, names.is_some()), row)
 }
 
-/// Checks the values of all edges against the figures of the job. Returns a description of what was found.
+/// Checks that the values of all edges add up to the figures of the job. Returns a description of the result.
 ///
 /// # Errors
 /// [`Error::Validation`] if a figure differs; read errors; [`Error::Stopped`].
@@ -77,7 +77,7 @@ pub(super) fn sums_agree(ids: &Ids, results: &Results<'_>, found: &TriangleOutpu
     Ok(format!("{} edges have {sum} triangles, three times as many as the job counted", figures.edges))
 }
 
-/// Checks which edges there are, and how many triangles each is in. Returns a description of what was found.
+/// Checks the list of edges, and the number of triangles of each edge. Returns a description of the result.
 ///
 /// # Errors
 /// [`Error::Validation`] for the first edge that differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -133,9 +133,9 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
 
 /// The neighbours of all vertices.
 struct Neighbours<'e> {
-    /// Each vertex above a neighbour, ascending.
+    /// One word per edge and end: the vertex in the upper 32 bits, its neighbour in the lower. The words are ascending.
     edges: &'e [u64],
-    /// Where the neighbours of each vertex begin.
+    /// Position in `edges` of the first neighbour of each vertex.
     starts: &'e [u64],
 }
 
@@ -144,7 +144,7 @@ impl Neighbours<'_> {
         &self.edges[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
     }
 
-    /// Returns the number of look-ups for an edge.
+    /// Returns the number of look-ups that the edge between `u` and `v` takes.
     fn work(&self, u: u64, v: u64) -> u64 {
         self.of(u).len().min(self.of(v).len()) as u64
     }

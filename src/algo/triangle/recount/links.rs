@@ -1,5 +1,5 @@
-//! Counts the links of vertices again (the directed edges between their neighbours), from the edges of the input, by the
-//! ids of the input: for each neighbour of a vertex, the heads of its edges are looked up among the neighbours.
+//! Counts the links of vertices again (the directed edges between their neighbours), for a check. It reads the edges of
+//! the input. For each neighbour of a vertex, it looks up the heads of its edges among the neighbours of the vertex.
 
 use crate::algo::triangle::output::{DEGREE, LINKS};
 use crate::algo::verify::edge_list::EdgeList;
@@ -12,22 +12,22 @@ use crate::process::signals;
 use crate::results::read::READING;
 use rayon::prelude::*;
 
-/// Number of look-ups that are made at most, unless a single vertex needs more: about a minute of one core. In larger
-/// graphs the links of a sample of the vertices are counted.
+/// Maximum number of look-ups, which take about a minute on one core. In larger graphs only a sample of the vertices is
+/// checked, or a single vertex that needs more look-ups.
 const MOST: u64 = 1 << 30;
-/// Bytes that a check takes for each id: where its edges begin in two lists, its links and its degree.
+/// Bytes of memory per id: the positions of its first edges in two lists, its links and its degree.
 const ID_BYTES: u64 = 28;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 10;
-/// Links of a vertex that is not in the sample.
+/// Value for the links of a vertex that is not in the sample.
 const NOT_COUNTED: u64 = u64::MAX;
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much it takes.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     EdgeList::check_room(edges, results, (2, 1, ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected))
 }
 
-/// Checks the columns `degree` and `links`. Returns a description of what was found.
+/// Checks the columns `degree` and `links`. Returns a description of the result.
 ///
 /// # Errors
 /// [`Error::Validation`] for the first value that differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -39,7 +39,7 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
     let purpose = "links to verify by (12 bytes for each id)";
     let (mut degrees, mut links): (Buffer<u32>, Buffer<u64>) =
         (budget.zeroed(rows, purpose)?, budget.zeroed(rows, purpose)?);
-    // Look-ups that the links of each vertex take, until they are counted.
+    // Until links are counted, the array has the number of look-ups that the links of each vertex take.
     each(&mut degrees, &mut links, |v, degree, work| {
         let neighbours = graph.neighbours(v);
         *degree = neighbours.len() as u32;
@@ -69,7 +69,7 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
     ))
 }
 
-/// Calls `one` with each vertex, its degree and its links.
+/// Calls `one` for each vertex, with its degree and its links.
 fn each(degrees: &mut [u32], links: &mut [u64], one: impl Fn(usize, &mut u32, &mut u64) + Sync) -> Result<()> {
     let chunks = degrees.par_chunks_mut(STRIDE).zip(links.par_chunks_mut(STRIDE)).enumerate();
     chunks.try_for_each(|(chunk, (degrees, links))| {
@@ -89,7 +89,8 @@ impl<'e> DirectedRows<'e> {
         Ok(DirectedRows([out?, into?]))
     }
 
-    /// Returns the out-row (`way` 0) or the in-row of a vertex: the vertex above each neighbour, ascending.
+    /// Returns the out-row (`way` 0) or the in-row (`way` 1) of a vertex, ascending. A word has the vertex in the upper
+    /// 32 bits and a neighbour in the lower.
     fn row(&self, way: usize, v: usize) -> &[u64] {
         let (edges, starts) = &self.0[way];
         &edges[starts[v] as usize..starts[v + 1] as usize]

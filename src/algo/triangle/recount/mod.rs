@@ -20,7 +20,7 @@ use crate::prepare::order;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 
-/// Maximum number of edges that are counted at once: some seconds of work.
+/// Maximum number of edges among which triangles are counted at once. The count takes some seconds.
 const MOST: u64 = 1 << 24;
 /// Number of random colourings of the vertices per pass over the edges, and maximum number of passes. A further pass
 /// follows if the estimate does not agree with the count.
@@ -32,8 +32,8 @@ const STRIDE: u64 = 1 << 20;
 /// million passes.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees, and counts the triangles again. Also checks each value of the columns per vertex,
-/// if they are written.
+/// Checks a count against the degrees, and counts the triangles again. Also checks each value of the columns per
+/// vertex, if they are written.
 ///
 /// # Errors
 /// Errors of reporting; [`crate::Error::Stopped`]. Wrong results are reported to `verdict`.
@@ -73,7 +73,7 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Checks the files of edges.
+/// Checks the columns per edge.
 fn verify_edges(results: &Results<'_>, found: &TriangleOutput, verdict: &mut Verdict<'_>) -> Result<()> {
     let ids = match Ids::open(results) {
         Ok(ids) => ids,
@@ -87,7 +87,7 @@ fn verify_edges(results: &Results<'_>, found: &TriangleOutput, verdict: &mut Ver
     }
 }
 
-/// Returns true if the count is of a graph with direction, whose figures are not those of a graph without.
+/// Returns true if the count is for a directed graph. Its figures differ from those of the undirected graph.
 fn is_directed(results: &Results<'_>, found: &TriangleOutput) -> bool {
     found.links.is_some() && results.info.direction == Direction::Directed
 }
@@ -112,7 +112,7 @@ fn columns_agree(
     ids: &Ids,
     (found, details): (&TriangleOutput, &TriangleDetails),
 ) -> Result<String> {
-    // A triangle joins two neighbours both ways.
+    // A triangle gives each corner two directed edges between the other two.
     let (path, each, what, all) = match found.links {
         Some(links) => (LINKS, 1, "links", links),
         None => (TRIANGLES, 2, "triangles", 3 * found.triangles),
@@ -158,7 +158,7 @@ fn columns_agree(
     })?;
     let averages = [mean(sums.clustering, sums.with_edges), mean(sums.clustering, sums.of_degree_2)];
     let reported = [details.average_clustering, details.average_clustering_degree_2];
-    // The job adds up the values in another order, so rounding errors differ.
+    // The job adds up the values in a different order, so rounding errors differ.
     let are_close = |(mine, reported): (&f64, Option<f64>)| reported.is_some_and(|other| (mine - other).abs() <= 1e-9);
     ensure(averages.iter().zip(reported).all(are_close), || {
         format!("average clustering {averages:?} by columns, the job reports {reported:?}")

@@ -122,8 +122,9 @@ pub(super) struct SampleCounts {
     pub corners: Vec<u64>,
 }
 
-/// Counts triangles among `edges`, which may contain repeats. With `pairs` it also counts pairs of triangles that share
-/// an edge, and with `corners` the triangles of each vertex. These take most of the time. Runs in rayon's current pool.
+/// Counts triangles among `edges`, which may contain repeats. With `pairs`, also counts pairs of triangles that share
+/// an edge. With `corners`, also counts the triangles of each vertex. These two counts take most of the time. Runs in
+/// rayon's current pool.
 pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> SampleCounts {
     edges.par_sort_unstable();
     edges.dedup();

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Returns the number of triangles of each entry of all rows.
+/// Returns, for each entry of all rows, the number of triangles of its edge.
 fn oracle(rows: &OrientedRows) -> Vec<u32> {
     let mut neighbours = vec![HashSet::new(); rows.0.len()];
     for (v, row) in rows.0.iter().enumerate() {
@@ -27,7 +27,7 @@ fn oracle(rows: &OrientedRows) -> Vec<u32> {
     rows.0.iter().enumerate().flat_map(|(v, row)| row.iter().map(move |&u| (v, u))).map(|(v, u)| common(v, u)).collect()
 }
 
-/// Counts the edges of blocks of `block` entries, `group` blocks at a time, and all triangles.
+/// Counts the triangles of all edges in blocks of `block` entries, `group` blocks at a time. Also counts all triangles.
 fn count(rows: &OrientedRows, block: usize, group: usize, settings: Settings) -> (Vec<u32>, PairCount) {
     let blocks = rows.blocks(block);
     let blocks: Vec<Block> =
@@ -75,7 +75,7 @@ fn closed_forms() {
 
 #[test]
 fn ids_too_high_to_be_marked() {
-    // Rows far apart share entries around the end of the bitmap.
+    // Rows that are far apart share entries around the end of the bitmap.
     let ids = MARK_IDS - 70..MARK_IDS + 70;
     let row =
         |v: u32| (ids.start..v).filter(|&u| (u * 7 + v * 3) % 5 < 3 || v.is_multiple_of(11)).collect::<Vec<u32>>();
@@ -106,7 +106,7 @@ proptest! {
     }
 }
 
-/// The backend counts the edges of some blocks by all units in which these occur, few front blocks at a time.
+/// The backend counts the edges of some blocks with few resident front blocks at a time.
 #[test]
 fn blocks_of_a_stored_graph() {
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<Vec<u32>>();

@@ -66,7 +66,7 @@ impl Digraph {
         neighbours.iter().map(of).collect()
     }
 
-    /// Counts by `ranks` ranks, which stop after `stop` items and go on. Checks links, degrees and sums.
+    /// Counts with `ranks` ranks, which stop after `stop` items and then continue. Checks links, degrees and sums.
     fn check(&self, target: u64, (ranks, threads): (usize, usize), stop: u64) {
         let (graph, _folder) = self.stored(target);
         let counts: Vec<AtomicU64> = (0..self.vertices).map(|_| AtomicU64::new(0)).collect();
@@ -112,7 +112,7 @@ impl Digraph {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Some edges have an edge back. Small blocks end between the rows of a vertex.
+    /// Some edges go both ways. Some small blocks end between the two rows of a vertex.
     #[test]
     fn links_are_those_of_the_definition(
         vertices in 1u32..60,
@@ -160,7 +160,7 @@ fn a_checkpoint_with_a_wrong_count_is_noticed() {
     let path = folder.path().join("triangle.0.checkpoint");
     let table = Triangle { clustering: Direction::Directed, ..Triangle::default() };
     for (counts, is_right) in [([1u64, 1, 1], true), ([1, 1, 2], false)] {
-        // Nanoseconds, and triangles, probes and links of a cycle of three vertices, in halves.
+        // Nanoseconds, triangles, probes and links of a cycle of three vertices. All but the first are in two halves.
         let sections = [bytes_of(&[9u64, 1, 0, 1, 0, 3, 0]), bytes_of(&[0u64]), bytes_of(&counts)];
         Checkpoint::new(path.clone(), 7).save(1, 1, &sections).expect("saved");
         let saved = Saved::open(&path, 7).expect("whole");

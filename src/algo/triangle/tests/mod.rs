@@ -45,7 +45,8 @@ impl OrientedRows {
         OrientedRows(rows.into_iter().map(|row| row.into_iter().collect()).collect())
     }
 
-    /// Triangles at each vertex, computed from the adjacency matrix: entries of `A²` summed over the edges.
+    /// Returns the number of triangles of each vertex, computed from the adjacency matrix `A`: entries of `A²` summed
+    /// over the edges.
     fn oracle(&self) -> Vec<u64> {
         let n = self.0.len();
         let mut adjacent = vec![vec![false; n]; n];
@@ -365,7 +366,7 @@ fn fronts_fill_the_memory_that_is_left() {
         assert_eq!(found, expected);
         calls.push(call);
     }
-    // One front block at a time; several at a time; all front blocks with each partner block.
+    // Three settings: one front block at a time, several at a time, and all front blocks with each partner block.
     assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
 }
 

@@ -41,7 +41,7 @@ impl WorkSource for Taken {
 /// is left half counted.
 #[test]
 fn units_are_complete_however_parts_are_distributed() {
-    // A single block, then several blocks, the last of which is shorter.
+    // First a single block, then several blocks, the last of which is shorter.
     units_by_three_ranks(u64::MAX, u64::MAX);
     units_by_three_ranks(u64::MAX, 1);
     for stop in [1, 2, 3, 9, 14] {

@@ -18,8 +18,8 @@ use std::time::Instant;
 /// Name in reports of the method that ranks a list with files.
 pub(super) const METHOD: &str = "contraction";
 
-/// Returns the size of an index in bytes, 4 or 8, if a list of `length` elements is ranked with files. The type needs
-/// two values more than there are elements, because contraction uses two values as marks.
+/// Returns the size of an index in bytes, 4 or 8, if a list of `length` elements is ranked with files. The index type
+/// must have two more values than there are elements, because contraction uses two values as marks.
 pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
@@ -31,7 +31,7 @@ pub(super) fn width(length: u64) -> u64 {
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
 pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
     match run_or_resume::<I>(table, list, run, sizes) {
-        // Files that an earlier run left are damaged.
+        // The files of an earlier run are damaged.
         Err(e @ Error::Corrupt { .. }) => {
             tracing::warn!("{e}: ranking from the beginning");
             run.units.remove_files()?;
@@ -78,7 +78,7 @@ fn run_or_resume<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, siz
         sums.add(piece, run.threads)?;
         ranks.push(piece, |rank| rank.wide(), run.threads, &|_| ())
     })?;
-    // The files to which threads append have no checksums. Damage to them shows here.
+    // The files that threads append to have no checksums. This check finds damage to them.
     if sums != PowerSums::of_all(list.length) {
         return Err(Error::corrupt(folder, At::File, "files of bins whose ranks do not form one path"));
     }

@@ -28,7 +28,7 @@ const PAGE: u64 = 4096;
 /// bytes of memory that reading the list takes.
 pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankResources) -> Cost {
     let method = table.method.on_cpu(length);
-    // If host memory is too small for the computed ranks, the list is ranked on CPUs, with files.
+    // If host memory can't hold the ranks that a GPU computes, the list is ranked on CPUs, with files.
     let from_gpu = reading + on_gpu::memory(length, table);
     let fits_gpu = resources.on_gpu && from_gpu <= resources.free;
     let in_shared = reading + ranks::shared::memory(length);

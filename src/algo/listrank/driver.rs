@@ -37,7 +37,7 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let (comm, length, free) = (run.comm, list.length, run.budget.free());
     let reading = list.source.scratch_bytes(run.threads);
     let has_room = |bytes: u64| comm.all(bytes <= free);
-    // If a GPU was requested, it ranks the list or the job is refused.
+    // If a GPU was requested explicitly, either the GPU ranks the list or the job is refused.
     let is_asked_for = comm.any(run.devices.workspace.is_some() && !run.devices.auto);
     let by = on_gpu::method(table);
     if is_asked_for && by.is_none() {
@@ -48,7 +48,7 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
         && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
         // The GPU of rank 0 ranks the list, because one GPU is faster than the CPUs of many processes. Other ranks only
-        // take part in this decision.
+        // take part in the decision.
         let leads = comm.is_leader();
         let room =
             |mut lease| if leads { on_gpu::has_room(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
@@ -91,8 +91,8 @@ fn rank_on_one_process(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
         match external::memory(length, width, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
             Some(sizes) if width == 4 => by_files::rank::<u32>(table, list, run, sizes),
             Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
-            // If there is no room even for the smallest bins, the reservation below fails and names the smallest limit
-            // that works.
+            // If memory is too small even for the smallest bins, the reservation below fails and names the smallest
+            // limit that works.
             None if index_width(length) == 4 => in_memory::<u32>(table, list, run),
             None => in_memory::<u64>(table, list, run),
         }

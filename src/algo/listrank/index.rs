@@ -1,5 +1,6 @@
 //! Integer types that index a list, and the division of a list into shares of consecutive elements. An index has 32
-//! bits if the list is short enough, because moving data takes most of the time; otherwise it has 64.
+//! bits if the list is short enough, and otherwise 64. Shorter indices are faster, because moving data takes most of
+//! the time.
 #![allow(unsafe_code)] // a slice of integers seen as atomic ones has no safe form yet
 
 use std::fmt::Debug;
@@ -18,7 +19,7 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// Atomic integer of the same size: a cell of memory that several threads write.
     type Cell: SharedNumber;
 
-    /// Converts a number. The caller makes sure that it fits the type. Otherwise higher bits are lost.
+    /// Converts a number to the type. The number must fit the type, otherwise its higher bits are lost.
     fn of(number: u64) -> Self;
 
     /// Returns the value as `u64`.
@@ -58,8 +59,8 @@ macro_rules! index {
             }
 
             fn shared(slice: &mut [Self]) -> &[Self::Cell] {
-                // SAFETY: an atomic integer has the size, the alignment (on 64-bit machines) and the values of the
-                // plain one, and the exclusive borrow keeps plain accesses away for as long as the result lives.
+                // SAFETY: an atomic integer has the same size, values and (on 64-bit machines) alignment as the plain
+                // integer. The exclusive borrow prevents plain accesses while the result lives.
                 unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
             }
 
@@ -78,7 +79,7 @@ macro_rules! index {
 
 index!(u32, AtomicU32);
 index!(u64, AtomicU64);
-// An index type so small that tests reach its largest value.
+// An index type that is so small that tests reach its largest value.
 #[cfg(test)]
 index!(u8, std::sync::atomic::AtomicU8);
 

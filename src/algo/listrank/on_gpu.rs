@@ -21,8 +21,8 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     }
 }
 
-/// Returns the bytes of host memory that a trial on a GPU needs for the computed ranks, in addition to reading. A list
-/// without random access is read into the same memory first.
+/// Returns the bytes of host memory for the ranks of a trial on a GPU. Reading takes more memory. A list without random
+/// access is first read into the memory for ranks.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
     length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
 }

@@ -49,7 +49,7 @@ const METHODS: [(&str, Method); 4] =
 impl Method {
     /// Returns the method by which a CPU ranks a list of `length` elements.
     pub(crate) fn on_cpu(self, length: u64) -> Method {
-        // For shorter lists, starting threads takes longer than following the list.
+        // For shorter lists, starting threads takes longer than ranking with one thread.
         const FEW: u64 = 1 << 14;
         match self {
             Method::Auto if length < FEW => Method::Serial,

@@ -1,4 +1,4 @@
-//! The result of ranking a list, and how the ranking went.
+//! The result of ranking a list, and statistics of the ranking.
 
 use crate::algo::Trial;
 use crate::algo::listrank::rounds::Round;
@@ -22,7 +22,7 @@ pub struct ListRankOutput {
     pub checksum: u64,
 }
 
-/// How a list was ranked.
+/// Method, times and traffic of a ranking.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ListRankDetails {
     /// Name of the method by which the list was ranked.
@@ -41,7 +41,7 @@ pub struct ListRankDetails {
 pub struct Phases {
     /// Seconds to read the list, into GPU memory if a GPU ranks it.
     pub read: f64,
-    /// Seconds to check that the successors form a list, if that is not done while reading.
+    /// Seconds to check that the successors form a list, if they are not checked while reading.
     pub check: f64,
     /// Seconds to rank the list.
     pub rank: f64,
@@ -49,5 +49,5 @@ pub struct Phases {
     pub fetch: f64,
 }
 
-/// A trial of list ranking: its result and how it went.
+/// A trial of list ranking: its result and its details.
 pub(super) type Ranked = Trial<ListRankOutput, ListRankDetails>;

@@ -1,4 +1,4 @@
-//! Reads a list into memory and checks its successors. Only cycles are left for ranking to find.
+//! Reads a list into memory and checks its successors. It does not detect cycles; ranking does.
 
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
@@ -16,7 +16,8 @@ pub struct LoadedList<I: Index> {
     pub head: u64,
 }
 
-/// Returns the bytes of memory that reading `length` elements takes: an index of `width` bytes and one bit for each.
+/// Returns the bytes of memory that reading `length` elements takes. An element takes an index of `width` bytes and one
+/// bit.
 pub fn bytes(length: u64, width: u64) -> u64 {
     length * width + marks_bytes(length)
 }
@@ -29,15 +30,15 @@ fn marks_bytes(length: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::Error::Input`] if two elements have the same successor, or if the number of elements without a successor is
-/// not one; read errors; [`crate::Error::Stopped`]; [`crate::Error::Limit`] if it does not fit the budget.
+/// not one; read errors; [`crate::Error::Stopped`]; [`crate::Error::Limit`] if the list does not fit the budget.
 pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<LoadedList<I>> {
     let n = list.length;
     let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
     let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
     let marks = u64::shared(&mut marks);
-    // The sum of all successors, the number of elements without a successor, the smallest such element, and the
-    // smallest element that is the successor of two.
+    // Sum of all successors, number of elements without a successor, smallest such element, and smallest element that
+    // is the successor of two elements.
     let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
     let (tail, twice) = (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX));
     let cells = I::shared(&mut successors);

@@ -1,11 +1,10 @@
 //! Checks ranks against successors in one streaming pass, with only a buffer per thread in memory.
 //!
-//! Ranks are right if three conditions are met: each element but the tail has a rank one above that of its successor,
-//! the tail has rank 0, and no two elements have the same successor. Then the head has rank N - 1. The conditions are
-//! met if the pairs (successor of i, rank of i - 1) of all elements but the tail are the same as the pairs (j, rank of
-//! j) of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, with a new
-//! key in each run. Different sides have equal sums by chance once in 2^128, and the order of the elements does not
-//! matter.
+//! Ranks are right if three conditions are met. The tail has rank 0. The rank of any other element is one more than the
+//! rank of its successor. No two elements have the same successor. Then the head has rank N - 1. The conditions are met
+//! if the pairs (successor of i, rank of i - 1) of all elements but the tail are the same as the pairs (j, rank of j)
+//! of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, with a new key
+//! in each run. Different sides have equal sums by chance once in 2^128, and the order of the elements does not matter.
 
 use crate::algo::listrank::options::{ListRank, RankOrder};
 use crate::algo::listrank::output::ListRankOutput;
@@ -65,7 +64,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
     let pass = RankPass {
         ranks: column::<i64>(file, ["id", "rank"], n, RowId::Number)?,
         next: 0,
-        // The key is random, so that no writer of ranks can know it.
+        // The key is random, so no program that writes ranks can know it.
         key: RandomState::new().hash_one(n),
         difference: 0,
         checksum: Checksum::at(0),
@@ -100,7 +99,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
 }
 
 impl<R: Iterator<Item = Result<i64>>> RankPass<R> {
-    /// Checks the ranks of the elements from `first` on, which must be the next ones, against their `successors`.
+    /// Checks the ranks of the next elements, which begin with element `first`, against their `successors`.
     fn take(&mut self, order: RankOrder, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
         let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
         if first != self.next {

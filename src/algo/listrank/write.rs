@@ -65,9 +65,9 @@ impl Ranks {
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }
 
-    /// Appends the ranks of the next elements with `threads` threads. `successors` has, for each of them, the number of
-    /// elements behind it, which `wide` converts to `u64`. `written` is called with the number of elements that were
-    /// appended.
+    /// Appends the ranks of the next elements with `threads` threads. `successors` has for each element the number of
+    /// elements behind it, and `wide` converts that number to `u64`. Calls `written` with the number of appended
+    /// elements.
     ///
     /// # Errors
     /// Disk errors; [`crate::Error::Stopped`].

@@ -80,8 +80,8 @@ impl<'a> ComponentEdges<'a> {
     }
 
     /// Returns the number of input edges with both ends reached. Call it if an edge may lead from a reached vertex to
-    /// an unreached one. If another job prepared the graph, the input is not available, so edges to unreached vertices
-    /// are assumed to occur once.
+    /// an unreached one. If another job prepared the graph, the input is not available. Then edges to unreached
+    /// vertices are assumed to occur once.
     fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
         if let Some(open) = run.input {
             return self.within_input(&open()?, parents, (run.threads, run.budget));

@@ -91,7 +91,7 @@ fn check_totals<T: SearchTask>(
         ..Graph500Size::of(info, ranks.unwrap_or(1.0) as u64)
     };
     let fields = Fields::new(T::KERNEL, size, &samples);
-    // The time of checking trees is reported in no other field, so there is nothing to compare it with.
+    // The report has the time of checking trees in only one field, so there is nothing to compare it with.
     let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
     for (name, value) in fields {
         if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {
@@ -141,7 +141,7 @@ pub fn check_trees<T: SearchTask>(
     }
 }
 
-/// Makes the error for a wrong figure or column of `source`. `what` says what is wrong.
+/// Makes the error for a wrong figure or column of `source`. `what` describes the fault.
 pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }

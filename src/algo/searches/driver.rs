@@ -66,7 +66,7 @@ fn search_all<T: SearchTask>(
             Ok((1..=most).rev().find(fits).unwrap_or(1))
         })
     };
-    // The host checks many trees in hardly more time than one.
+    // The host checks many trees in hardly more time than one tree.
     let most = |todo: &[usize]| if options.validate { T::CHECKED.min(todo.len()) } else { 1 };
     let mut is_checked_there = options.validate && engine.prepare_checks()?;
     let trees = at_once(if is_checked_there { 1 } else { most(todo) }, run)?;
@@ -111,7 +111,7 @@ fn search_all<T: SearchTask>(
         run.progress.advance(some.len() as u64);
         rest = later;
         if was_checked_there && !is_checked_there && !rest.is_empty() {
-            // The engine has left a tree to the host, and so it will the others.
+            // The engine has left this tree to the host, so it will leave all others to the host too.
             let trees = at_once(most(rest), run)?;
             (1..trees).try_for_each(|_| tree(run).map(|tree| batch.push(tree)))?;
         }

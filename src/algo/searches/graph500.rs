@@ -33,7 +33,7 @@ pub struct Graph500Size {
 impl Graph500Size {
     /// Returns the size of the graph that `info` describes, on `ranks` ranks. The construction time is 0.
     pub fn of(info: &InputInfo, ranks: u64) -> Graph500Size {
-        // The scale comes from the bits of the largest id. Smaller sparse ids need not all be vertices.
+        // The scale comes from the bits of the largest id. If ids are sparse, not all smaller ids are vertices.
         let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
         let scale = u64::BITS - largest.leading_zeros();
         let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(five[..6], [1.0, 2.0, 3.0, 4.0, 5.0, 3.0]);
         assert!((five[6] - 2.5f64.sqrt()).abs() < 1e-12);
         let four = of(&[4.0, 3.0, 2.0, 1.0]);
-        // (n - 1) / 4 = 0 and n / 4 = 1; n - 1 - 0 = 3 and n - 1 - 1 = 2.
+        // With n = 4: (n - 1) / 4 = 0 and n / 4 = 1; n - 1 - 0 = 3 and n - 1 - 1 = 2.
         assert_eq!(four[..6], [1.0, 1.5, 2.5, 3.5, 4.0, 2.5]);
         assert_eq!(of(&[7.0]), [7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 0.0]);
     }

@@ -29,7 +29,7 @@ pub struct Ledger<'a, T: SearchTask> {
 }
 
 impl<'a, T: SearchTask> Ledger<'a, T> {
-    /// Reads the journal of earlier runs, and takes over the result files that they wrote. If the files of a source are
+    /// Reads the journal of earlier runs, and keeps the result files that they wrote. If the files of a source are
     /// incomplete, its search is repeated.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(Ledger { table, graph, roots, journal, states, components, energy })
     }
 
-    /// Returns the numbers of the sources that remain to be searched. They include sources whose trees were not
+    /// Returns the numbers of the sources from which searches remain. They include sources whose trees were not
     /// checked, because trees are not saved.
     pub fn todo(&self) -> Vec<usize> {
         let is_open = |state: &SourceState<T::Stats>| {
@@ -58,7 +58,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
-    /// Hits the failpoint `what` of this algorithm, at which a test can make the run fail.
+    /// Reaches the failpoint `what` of this algorithm, at which a test can make the run fail.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
         let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
@@ -153,7 +153,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             details.push(of_source);
             seconds += own;
             if edges > 0 {
-                // The reference prints -1 if nothing was checked.
+                // The reference code prints -1 if nothing was checked.
                 samples.push(SearchSample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
             }
         }

@@ -1,9 +1,9 @@
 //! Maps vertices to places, and reads edges between places, for checks of results. A *place* is a position in the order
 //! of vertices: by descending degree, ties by ascending id.
 //!
-//! If the edges come from the input, this module counts degrees and sorts vertices itself, independently of how a graph
-//! is prepared. If they come from prepared blocks, their vertices are places already, and the stored order maps ids to
-//! places.
+//! If the edges come from the input, this module counts degrees and sorts vertices itself, independently of the
+//! preparation of the graph. In prepared blocks, vertices are numbered by place already, and the stored order maps ids
+//! to places.
 
 use super::differs;
 use crate::algo::edges::each_edge;
@@ -141,7 +141,7 @@ impl Places {
     }
 }
 
-/// Number of edges whose vertices are looked up and prefetched before any of these edges is checked.
+/// Number of edges whose vertices are looked up and prefetched before the first of these edges is checked.
 const AT_ONCE: usize = 32;
 
 /// A check of edges between places (positions in the order of vertices). Each thread has one.

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Unit number of the record that says that the tree of source 0 was checked. For other sources, the number of the
-/// source is added.
+/// Unit number of the record that the tree of source 0 was checked. For other sources, the number of the source is
+/// added.
 const CHECKED: u64 = 1 << 32;
 
 /// Unit number of the record that holds the energy of all searches.
@@ -77,7 +77,7 @@ pub fn energy(records: &[Record]) -> Option<Energy> {
 }
 
 /// Returns the state of each of `sources` sources according to a journal. If the record of a search can't be read, the
-/// search counts as not done.
+/// search counts as unfinished.
 pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<SourceState<S>> {
     let mut states: Vec<_> = (0..sources).map(|_| SourceState::default()).collect();
     for record in records.iter().filter(|record| record.unit != ENERGY) {

@@ -24,7 +24,7 @@ pub struct Root {
     pub vertex: Option<u32>,
 }
 
-/// Returns the roots of a table: the sources that it names, or as many distinct random vertices as it asks for. Random
+/// Returns the roots of a table: the sources that it names, or the requested number of distinct random vertices. Random
 /// roots have an edge that is not a loop. If a graph has fewer such vertices, all of them are roots.
 ///
 /// # Errors

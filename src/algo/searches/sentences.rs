@@ -5,7 +5,7 @@ use super::results::{Farthest, SearchDetails, SearchOutput, SourceFigures};
 use crate::algo::Answer;
 use crate::chart::unit::group;
 
-/// Maximum number of sources with a sentence of their own in the text.
+/// Maximum number of sources for which the text has one sentence each.
 pub const SOURCES: usize = 5;
 
 /// Returns the answer line of the table `name`: the number of searches, the harmonic mean of their speeds, and whether

@@ -31,7 +31,7 @@ pub trait Search<T: ?Sized, S> {
     /// Errors of the device and of other ranks; [`crate::Error::Stopped`].
     fn search(&mut self, root: Vertex, tree: &mut T) -> Result<S>;
 
-    /// Prepares checks of trees where searches leave them. Returns false if this engine checks no trees.
+    /// Prepares checks of trees in the memory where searches leave them. Returns false if this engine checks no trees.
     ///
     /// # Errors
     /// Errors of the device.
@@ -49,7 +49,7 @@ pub trait Search<T: ?Sized, S> {
         Ok(false)
     }
 
-    /// Repeats a search to measure it. It need not write the tree. Collective: all ranks must call it.
+    /// Repeats a search to measure its energy. It need not write the tree. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of [`Self::search`].
@@ -151,8 +151,8 @@ pub struct SearchCost {
     pub label: String,
 }
 
-/// The interface between the driver of trials and a table of searches. It makes, checks, stores and reports trees.
-/// Tables of searches by levels get it from [`super::tree`].
+/// The interface between the driver of trials and a table of searches. It creates, checks, stores and reports trees.
+/// Tables of searches by levels get an implementation from [`super::tree`].
 pub trait SearchTask: SearchTable {
     /// Result of one source, for the manifest and the report.
     type SourceOutput: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
@@ -173,7 +173,7 @@ pub trait SearchTask: SearchTable {
     const PLANNED: usize;
     /// Nanoseconds per row entry that plans assume for a thread to check a tree.
     const CHECK: f64;
-    /// Bytes in the journal for each source that plans assume.
+    /// Bytes per source in the journal that plans assume.
     const RECORD: u64;
 
     /// Fills the tree of a root without an edge, which reaches only itself, and returns its statistics.
@@ -191,14 +191,13 @@ pub trait SearchTask: SearchTable {
     /// Returns the parent of every vertex in a tree.
     fn parents(tree: &Self::Tree) -> &[u32];
 
-    /// Returns true if the search reached every vertex to which edges lead. It may reach fewer if a sum of decimal
-    /// weights became infinite.
+    /// Returns true if the search reached every vertex to which edges lead. It may reach fewer vertices if a sum of
+    /// decimal weights became infinite.
     fn reaches_all(_searched: &Self::Stats) -> bool {
         true
     }
 
-    /// Adds the statistics that are reported for the first search only. The time that this takes is not part of the
-    /// search.
+    /// Adds the statistics that are reported for the first search only. The search is timed without this step.
     fn describe(_tree: &Self::Tree, _searched: &mut Self::Stats) {}
 
     /// Returns the seconds that a search took.

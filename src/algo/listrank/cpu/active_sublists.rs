@@ -9,7 +9,8 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 
-/// Number of sublists that a thread walks at the same time. Each waits for one cache miss, so the misses overlap.
+/// Number of sublists that a thread walks at the same time. Each step of a sublist is a cache miss, and the misses
+/// overlap.
 const IN_FLIGHT: usize = 48;
 /// Number of sublists that a thread takes from the shared counter at a time.
 const PART: usize = 64;
@@ -37,10 +38,10 @@ pub trait SublistVisitor<I: Index>: Sync {
 }
 
 /// Visits the elements of all sublists with `threads` threads. `rulers` has one element in each block of the list. A
-/// sublist begins at each of these elements and has the number of the block. If `head` is not a ruler, one more sublist
-/// begins there. Each sublist ends at the next ruler, so the walk ends on any input. Elements on cycles without rulers
-/// are not visited. Processes that walk a list together share `taken`, which counts the sublists that were started. In
-/// a single process it is `None`.
+/// sublist begins at each ruler, and its number is the number of the ruler's block. If `head` is not a ruler, one more
+/// sublist begins there. Each sublist ends at the next ruler, so the walk ends on any input. Elements on cycles without
+/// rulers are not visited. `taken` is the count of started sublists that processes share if they walk a list together.
+/// In a single process it is `None`.
 ///
 /// # Errors
 /// Errors of `check_cancelled`.

@@ -1,8 +1,8 @@
 //! Ranks a list whose elements have weights, by walking its sublists twice.
 //!
 //! The first walk adds up the weights of each sublist. The second walk writes to each element the sum of the weights
-//! from there to the end of the list. Between the walks there is only one link per sublist, so weights and sublists may
-//! have any size.
+//! from there to the end of the list. Between the walks only one link per sublist is stored, so weights and sublists
+//! may have any size.
 
 use super::Context;
 use super::active_sublists::{SublistVisitor, walk_sublists};
@@ -24,7 +24,7 @@ pub trait WeightedList<I: Index>: Sync {
     /// Returns the successor and the weight of an element.
     fn step(&self, element: usize) -> (I, I);
 
-    /// Writes for an element the sum of its weight and the weights of all elements behind it.
+    /// Writes the rank sum of an element: its weight plus the weights of all elements behind it.
     fn put(&self, element: usize, sum: I);
 }
 
@@ -57,8 +57,8 @@ impl<I: Index> WeightedList<I> for Links<'_, I> {
     }
 }
 
-/// Returns the bytes of memory that [`rank_links`] takes for `links` links, in addition to the links. A number has
-/// `word` bytes.
+/// Returns the bytes of memory that [`rank_links`] takes for `links` links, in addition to the links. A number (an
+/// index or a weight) has `word` bytes.
 pub fn links_bytes(links: u64, word: u64) -> u64 {
     let (mut sum, mut links) = (0, links);
     while links > FEW as u64 {
@@ -98,9 +98,9 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     I::of(total)
 }
 
-/// Writes to every element on the list from `head` the sum of its own weight and all weights behind it. It divides the
-/// list into sublists, which begin at one ruler in each 2^`shift` of the `len` elements, and walks all of them twice.
-/// Returns the sum of `head`. `names` are the names of the two walks in the report.
+/// Writes to every element on the list from `head` the sum of its own weight and all weights behind it. Divides the
+/// list into sublists, with one ruler in each 2^`shift` of the `len` elements, and walks all sublists twice. Returns
+/// the sum of `head`. `names` are the names of the two walks in the report.
 ///
 /// # Errors
 /// Errors of [`rank_links`].

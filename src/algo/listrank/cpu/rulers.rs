@@ -2,8 +2,8 @@
 
 use crate::algo::listrank::index::Index;
 
-/// The rulers of a list: one element in each block of consecutive elements, at a hashed position. Whether an element is
-/// a ruler is computed, so no memory is read for it.
+/// The rulers of a list: one element in each block of consecutive elements, at a hashed position. A hash says whether
+/// an element is a ruler, so no memory is read for that.
 #[derive(Debug, Clone, Copy)]
 pub struct Rulers {
     /// Number of elements.
@@ -45,8 +45,8 @@ impl Rulers {
         Some(self.place(block)).filter(|&place| place < self.len)
     }
 
-    /// Returns the element at the hashed position in a block. In an incomplete last block this may be an element that
-    /// does not exist.
+    /// Returns the element at the hashed position in a block. In an incomplete last block, that element may be beyond
+    /// the end of the list.
     #[inline(always)]
     fn place(&self, block: usize) -> usize {
         let mut hash = (block as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -2,10 +2,10 @@
 //! next) at the same time.
 //!
 //! On two cores, 2^26 elements in random order take 0.35 to 0.6 s; [`serial`](super::serial) takes 12 s. The last pass
-//! takes 5 % of the time if the ranks of the sublists' first elements fit the second-level cache. They do with one
-//! ruler in 512 elements. With one in 256, and pairs instead of ranks, the pass takes 20 %. Ranking the sublists takes
-//! less than 1 %. Two variants did not pay: 16 or 24 sublists in flight instead of 48 (a fifth slower), and prefetching
-//! into the first-level cache (as fast as into the second).
+//! takes 5 % of the time if the ranks of the sublists' first elements fit the second-level cache. They fit with one
+//! ruler in 512 elements. With one ruler in 256, and pairs instead of ranks, the pass takes 20 % of the time. Ranking
+//! the sublists takes less than 1 %. Two variants did not pay: 16 or 24 sublists in flight instead of 48 (a fifth
+//! slower), and prefetching into the first-level cache (as fast as into the second).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,8 +32,8 @@ pub fn bytes(n: u64, word: u64) -> u64 {
 }
 
 /// Replaces the successors in `list` by ranks, with ruling sets. Returns false if the list has a cycle. Each thread has
-/// many cache misses in flight, while a thread that follows the whole list waits for one miss after another. The time
-/// falls with the number of threads. [The module](super) says what the input must be.
+/// many cache misses in flight. (A thread that follows the whole list waits for one miss after another.) More threads
+/// take less time. [The module](super) says what the input must be.
 ///
 /// # Source
 /// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Any
@@ -54,7 +54,7 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
         return Ok(true);
     }
     if !packs::<I>(n, shift) {
-        // The number of a sublist and an offset in it do not fit one cell of the list.
+        // If the number of a sublist and an offset in it do not fit one cell of the list, walk the sublists twice.
         let reached = walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?;
         return Ok(reached.at() == n);
     }
@@ -66,8 +66,8 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
     rank_cells(list, &mut links[..2 * used], first, n, (shift, I::wide), context)
 }
 
-/// Returns the maximum number of sublists in a list of `n` elements, with one ruler in each 2^`shift` elements. If a
-/// sublist has more than 2^`shift` elements, the rest counts as another sublist.
+/// Returns the maximum number of sublists in a list of `n` elements, with one ruler in each 2^`shift` elements. Of a
+/// sublist with more than 2^`shift` elements, the rest counts as another sublist.
 fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
@@ -94,7 +94,8 @@ pub struct SublistWalk<'a, I: Index> {
 
 impl<'a, I: Index> SublistWalk<'a, I> {
     /// Prepares the walk over `list`, which has at least one element, with one ruler in each 2^`shift` elements. The
-    /// memory for links must be zero. So must both counters: of started sublists, and of new numbers for long sublists.
+    /// memory for links must be zero. The two counters must be zero too: of started sublists, and of new numbers for
+    /// long sublists.
     pub fn new(
         list: &'a [I::Cell],
         links: &'a [I::Cell],
@@ -104,8 +105,8 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         SublistWalk { list, links, taken, fresh, rulers: Rulers::new(list.len(), shift), shift }
     }
 
-    /// Returns how many integers the links between sublists take, for `n` elements with one ruler in each 2^[`SHIFT`].
-    /// Returns `None` if indices of this type are too narrow.
+    /// Returns the number of integers that the links between sublists take, for `n` elements with one ruler in each
+    /// 2^[`SHIFT`]. Returns `None` if indices of this type are too narrow.
     pub fn links(n: usize) -> Option<usize> {
         packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
     }
@@ -121,7 +122,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.check_cancelled)
     }
 
-    /// Returns how many numbers of sublists the walk has used.
+    /// Returns the number of sublist numbers that the walk has used.
     fn used(&self) -> usize {
         self.rulers.blocks() + 1 + self.fresh.load(Ordering::Relaxed) as usize
     }
@@ -157,7 +158,7 @@ pub fn rank_cells<I: Index>(
     if rank_links(links, I::of(head as u64), context)?.at() != length {
         return Ok(false);
     }
-    // Without the links between them, the ranks take half as much cache.
+    // Ranks without the links between them take half as much cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
@@ -189,7 +190,7 @@ struct Pack<'a, I: Index> {
 }
 
 impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
-    /// Number of the sublist, and how many of its elements were visited.
+    /// Number of the sublist, and number of its elements that were visited.
     type State = (usize, usize);
 
     fn begin(&self, sublist: usize) -> Self::State {

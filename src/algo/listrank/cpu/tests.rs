@@ -1,4 +1,4 @@
-//! Compares the ranks that the engines compute with ranks that are known from how a list was built.
+//! Compares the ranks that the engines compute with the known ranks of lists that were built for the test.
 
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -133,7 +133,7 @@ fn cycles_are_reported_and_not_followed() {
         all_find_cycles::<u32>(&places, path, &cycles);
         all_find_cycles::<u64>(&places, path, &cycles);
     }
-    // Each element in turn becomes a cycle of its own, whether it is a ruler or not.
+    // Each element in turn becomes a cycle of one element, whether it is a ruler or not.
     for alone in 0..40 {
         let places: Vec<usize> = (0..40).filter(|&place| place != alone).chain([alone]).collect();
         all_find_cycles::<u32>(&places, 39, &[1]);
@@ -149,7 +149,7 @@ fn many_sublists() {
     assert!(rank_spaced(&mut list, head, 1, &Context { rounds: &rounds, ..context(3, &budget(), &on) }).unwrap());
     assert!(list == ranks_of::<u32>(&places));
     let taken: Vec<_> = rounds.take().into_iter().map(|round| (round.step.into_owned(), round.elements)).collect();
-    // One ruler in two elements, then one in 64 links, until few links are left. The head begins a sublist of its own.
+    // One ruler in two elements, then one in 64 links, until few links are left. The head begins one more sublist.
     let [all, some] = [taken[1].1, taken[2].1];
     let names = ["walk", "add up links", "follow links", "rank links", "rank"].map(str::to_owned);
     assert_eq!(taken, names.into_iter().zip([120_000, all, some, all, 120_000]).collect::<Vec<_>>());

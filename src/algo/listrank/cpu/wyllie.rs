@@ -21,7 +21,7 @@ const STRIDE: usize = 1 << 16;
 /// `check_cancelled`.
 pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len();
-    // Pairs of an element's target and the steps to it, so that both share a cache line.
+    // Pairs of an element's target and the number of steps to the target. Both share a cache line.
     let mut from = context.budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
     let mut to = context.budget.zeroed::<I>(2 * n, "pointers and distances of the next round")?;
     for (pair, &next) in from.chunks_exact_mut(2).zip(list.iter()) {

@@ -14,8 +14,9 @@ use crate::store::disk_array::DiskArray;
 /// Number of elements that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// Eliminates a bin other than bin 0: replaces each path of links within the bin (a chain) by a single link. Returns
-/// the fault of the list if this bin shows one. `Some(None)` means that two elements have the same successor.
+/// Eliminates a bin other than bin 0: replaces each path of links within the bin (a chain) by a single link. Returns a
+/// fault of the list if the bin shows one. `Some(None)` means that two elements, which are not known, have the same
+/// successor.
 ///
 /// # Errors
 /// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].

@@ -11,7 +11,7 @@ use crate::list::Visit;
 use crate::memory::Budget;
 
 /// A function that scans a list. It calls its argument with the first index and the successors of consecutive elements.
-/// -1 stands for no successor. Every element comes once, in any order and on any thread, and successors are in range.
+/// -1 stands for no successor. Every element is passed once, in any order and on any thread. Successors are in range.
 pub type ListScan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
 
 /// A ranking of one list by contraction: its settings, resources and counters.
@@ -46,8 +46,8 @@ impl Contraction<'_> {
         (self.moved)(bytes);
     }
 
-    /// Returns how many numbers a thread reads or writes at a time: a multiple of `record`, the number of numbers in a
-    /// record.
+    /// Returns the number of numbers that a thread reads or writes at a time. It is a multiple of `record`, the length
+    /// of a record in numbers.
     pub fn piece<I>(&self, record: usize) -> usize {
         PIECE as usize / size_of::<I>() / record * record
     }

@@ -1,4 +1,4 @@
-//! Files for bins, which are ranges of elements: their paths, reading, writing, and buffers for appending.
+//! Files of bins, which are ranges of elements: paths, reading, writing, and buffers for appending.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,7 +119,7 @@ pub struct BinBuffers<'a, I> {
     memory: Buffer<I>,
     /// Capacity of each buffer, in numbers.
     each: usize,
-    /// How many numbers each buffer contains.
+    /// The number of numbers in each buffer.
     used: Vec<usize>,
 }
 

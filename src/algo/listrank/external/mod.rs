@@ -4,12 +4,12 @@
 //! eliminated, from the last to the second. A chain is a path of links within a bin. Each chain is replaced by one link
 //! from the element before it to the element after it, weighted by the number of steps. Then bin 0 contains a single
 //! list, which is ranked. In the second phase, from bin 0 on, each bin gets from lower bins the ranks of the elements
-//! after its chains. So ranks are computed in the order of the elements.
+//! after its chains. So ranks are computed in the order of elements.
 //!
 //! A link between two bins is stored in the file of the higher bin. An eliminated bin stores, for each element, its
-//! chain and the steps to the end of the chain. For each chain it stores a request, which is the element whose rank it
-//! needs: the one after the chain. Requests are ordered by the bin of that element, and answers are in the order of the
-//! requests. After each bin the state is recorded in a journal, so that a killed ranking resumes there.
+//! chain and the steps to the end of the chain. For each chain it stores a request: the element after the chain, whose
+//! rank is needed. Requests are ordered by the bin of that element, and answers are in the order of the requests. After
+//! each bin the state is recorded in a journal, from which a killed ranking resumes.
 //!
 //! # Source
 //! One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a form of

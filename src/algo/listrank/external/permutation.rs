@@ -70,7 +70,7 @@ mod tests {
             ranks.chunks(70_000).try_for_each(|piece| sums.add(piece, 2)).expect("no refusal");
             assert_eq!(sums, PowerSums::of_all(length), "{length}");
         }
-        // At this length the products exceed 2^64, so the expected sums are computed in 128 bits.
+        // Products for this length exceed 2^64, so the expected sums are computed in 128 bits.
         for length in [1u64 << 33, (1 << 41) + 1, 3_000_000_000_001] {
             let (n, before) = (u128::from(length), u128::from(length) - 1);
             let known = PowerSums { first: (n * before / 2) as u64, second: (n * before * (n + before) / 6) as u64 };

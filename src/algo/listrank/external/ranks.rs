@@ -119,8 +119,8 @@ pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedS
     Ok(())
 }
 
-/// Writes the ranks of a bin, which are in `entries`, to the bin's file. Also gives to higher bins the ranks that they
-/// requested.
+/// Writes the ranks of a bin, which are in `entries`, to the bin's file. Also writes the ranks that higher bins
+/// requested to the files of these bins.
 fn finish<I: Index>(bin: u64, arrays: &BinArrays<I>, head: Option<u64>, kept: &mut StateJournal<'_>) -> Result<()> {
     let (work, ranks) = (kept.work, &arrays.entries[..arrays.len]);
     answer(bin, ranks, arrays.first, kept)?;

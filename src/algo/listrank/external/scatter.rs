@@ -22,7 +22,7 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
     let (work, sizes) = (kept.work, &kept.work.sizes);
     let unit = BinFiles::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
     let weighted = BinFiles::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
-    // Buffers that no thread of the scan uses now.
+    // Buffers that no thread of the scan uses at the moment.
     let sets = Mutex::new(Vec::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
@@ -77,7 +77,7 @@ fn add<I: Index>(
                 continue;
             }
             let mut ends = ends.lock();
-            // Two such elements are one too many, and an error message needs only the smallest.
+            // Two such elements are already a fault, and an error message needs only the smallest.
             ends.push(element);
             ends.sort_unstable();
             ends.truncate(2);
@@ -86,8 +86,8 @@ fn add<I: Index>(
     Ok(())
 }
 
-/// Searches the input for the smallest successor that two elements have. If there is none, it returns an internal
-/// error. It makes several passes over the input if one bit per element does not fit memory.
+/// Finds the smallest element that is the successor of two elements, by reading the input. Returns an internal error if
+/// there is none. Makes several passes over the input if one bit per element does not fit memory.
 ///
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].

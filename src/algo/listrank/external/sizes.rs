@@ -1,4 +1,4 @@
-//! Division of a list into bins (ranges of elements) by available memory, before anything is read.
+//! Division of a list into bins (ranges of elements) that fit memory, before anything is read.
 
 use crate::algo::listrank::index::Shares;
 
@@ -38,8 +38,8 @@ impl BinSizes {
     /// of all threads.
     pub fn memory(&self, word: u64) -> u64 {
         let buffers = self.threads * (self.bins * self.buffer + PIECE);
-        // The links of bin 0 are ranked by sublists, in the memory that other bins use for their chains. Short lists
-        // need a little more.
+        // The links of bin 0 are ranked by sublists, in the memory that other bins use for chains. Short lists need a
+        // little more.
         WORDS * word * self.shares.size + buffers + (1 << 16)
     }
 

@@ -35,7 +35,7 @@ pub struct RankingState {
 
 /// Number of the journal record for a finished scan. The record for an eliminated bin has the bin's number plus 1.
 const SCANNED: u64 = 0;
-/// The number of the journal record for a ranked bin is the bin's number plus this.
+/// The journal record for a ranked bin has this number plus the bin's number.
 const RANKED: u64 = 1 << 32;
 
 /// A ranking with its state, and the journal that stores the state.
@@ -137,7 +137,7 @@ impl<'a> StateJournal<'a> {
 
     fn note(&mut self, record: Record) -> Result<()> {
         failpoint::hit("listrank.round").map_err(|e| Error::io("note a round", &self.path, e))?;
-        // A new file is durable only once its name is.
+        // A new file is durable only once its name is durable.
         sync_folder(&self.path)?;
         self.journal.append(std::slice::from_ref(&record))?;
         self.journal.sync()?;

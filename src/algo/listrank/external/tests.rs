@@ -1,4 +1,4 @@
-//! Ranks small lists in many bins and compares the ranks with ranks that are known from how a list was built.
+//! Ranks small lists in many bins and compares the ranks with the known ranks of lists that were built for the test.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,8 +123,8 @@ fn faults_name_their_elements() {
         assert_eq!(bad(&|list| list[last] = head as i64), ListFault::Tails { count: 0, element: None });
         let tails = ListFault::Tails { count: 2, element: Some(last.min(head) as u64) };
         assert_eq!(bad(&|list| list[head] = -1), tails);
-        // The successor of one element at a time is changed to an element further along the list, so that the elements
-        // between become a cycle, or to the successor of another element.
+        // Changes the successor of one element at a time. It becomes an element further along the list, so that the
+        // elements between form a cycle, or the successor of another element.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
             // The list skips some elements, which become a cycle.
             let cycle = &places[at / 2 + 1..=at];

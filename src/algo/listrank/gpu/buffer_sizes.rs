@@ -15,10 +15,10 @@ pub(super) const SEEN: u64 = 1 << 27;
 /// In lists of at least this length, splitters (elements at which sublists begin) are farther apart. Shorter lists have
 /// more splitters, so that all threads have sublists (1e7 elements take 1.16 ms, not 1.73).
 const MANY: u64 = 1 << 28;
-/// Base-2 logarithm of the widest spacing of splitters. The spacing is widened for lists that would otherwise have more
-/// parts of sublists than a word can number.
+/// Base-2 logarithm of the widest spacing of splitters. Long lists need a wider spacing, because the numbers of all
+/// parts of sublists must fit a word.
 const WIDEST: u32 = 16;
-/// Maximum number of elements that 32 bits can index, in addition to the mark for the end of the list.
+/// Maximum number of elements for 32-bit indices. One more value marks the end of the list.
 const MOST_NARROW: u64 = u32::MAX as u64 - 1;
 
 /// A method by which a GPU ranks a list.
@@ -46,8 +46,8 @@ pub(super) struct RankingBufferSizes {
 }
 
 impl RankingBufferSizes {
-    /// Plans memory for `n` elements with one splitter in 2^`shift` elements. The spacing is wider if there would be
-    /// too many parts of sublists to number. Returns `None` if the method can't rank so many elements.
+    /// Plans memory for `n` elements with one splitter in 2^`shift` elements. Widens the spacing if the parts of
+    /// sublists would be too many to number. Returns `None` if the method can't rank so many elements.
     pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingBufferSizes> {
         match method {
             GpuMethod::Wyllie => (n <= MOST_NARROW && I::BITS == 32).then(|| {

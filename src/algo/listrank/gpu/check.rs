@@ -11,7 +11,7 @@ use crate::process::signals;
 
 const NONE: u64 = u64::MAX;
 
-/// Checks all successors and finds the head of the list. Returns the faults of the list, except cycles.
+/// Checks all successors and finds the head of the list. Returns the faults of the list, but does not look for cycles.
 pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>) -> Result<Vec<ListFault>> {
     let kernel = gpu.kernel_by_width(["check_list", "check_list_wide"])?;
     let queue = &gpu.workspace.queue;

@@ -19,7 +19,7 @@ pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64) -> Result<Op
     let queue = &gpu.workspace.queue;
     queue.fill(words, 0xff)?;
     let arguments = (sublists, gpu.list.address());
-    // SAFETY: the arguments match the kernel's; the list was checked, and every sublist has a word.
+    // SAFETY: the arguments match the kernel's; the list was checked, and there is a word for every sublist.
     unsafe {
         queue.launch(
             &gpu.kernel_by_width(["measure_sublists", "measure_sublists_wide"])?,

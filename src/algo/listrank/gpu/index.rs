@@ -10,7 +10,7 @@ pub(super) const LENGTH_BITS: u32 = constant(HEADER, "LENGTH_BITS");
 /// Base-2 logarithm of the maximum number of elements in a part of a sublist. A longer sublist has several parts.
 pub(super) const PART_BITS: u32 = constant(TEXT, "PART_BITS");
 
-/// Returns the size of an index in words of 32 bits.
+/// Returns the size of an index in 32-bit words.
 pub(super) const fn words_per_index<I: Index>() -> u64 {
     I::BITS as u64 / 32
 }
@@ -23,7 +23,7 @@ pub(super) fn most_numbers<I: Index>() -> u64 {
 
 /// Views words of pinned memory as indices.
 pub(super) fn indices<I: Index>(words: &[u32]) -> &[I] {
-    // SAFETY: any bytes are a valid index; slots are whole pages, so that nothing is left over at either end.
+    // SAFETY: any bytes are a valid index; slots are whole pages, so no bytes are left over at either end.
     unsafe { words.align_to().1 }
 }
 

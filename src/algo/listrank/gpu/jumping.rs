@@ -1,4 +1,5 @@
-//! Pointer jumping on a GPU (Wyllie, The Complexity of Parallel Computations, 1979): of every element, or of sublists.
+//! Pointer jumping on a GPU (Wyllie, The Complexity of Parallel Computations, 1979), for the elements of a list or for
+//! its sublists.
 #![allow(unsafe_code)] // kernel launches
 
 use super::ListOnGpu;
@@ -7,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use crate::process::signals;
 
-/// Ranks a list by pointer jumping of every element. A word of 64 bits has an element's pointer and distance. Returns
-/// the number of elements from the head to the end of the list, or 0 if the end is not reached.
+/// Ranks a list by pointer jumping for every element. A 64-bit word has an element's pointer and distance. Returns the
+/// number of elements from the head to the end of the list, or 0 if the end is not reached.
 pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
     gpu.rounds.time("make words", gpu.length, || {
@@ -31,7 +32,7 @@ pub(super) fn jump_all<I: Index>(gpu: &ListOnGpu<'_, I>, name: &'static str, wor
     let kernel = gpu.kernel(name)?;
     let queue = &gpu.workspace.queue;
     let is_left = gpu.counters.part(0..1);
-    // Each round doubles the distance. One more round detects that no pointer is left.
+    // Each round doubles the distance. One more round detects that all pointers have reached the end.
     for _ in 0..=u64::BITS - words.len().leading_zeros() {
         signals::check()?;
         let mut left = [0];

@@ -99,9 +99,9 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         Self::with_spacing(workspace, length, method, buffer_sizes::spacing(length), SEEN)
     }
 
-    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or fewer if there would be too many
-    /// parts of sublists to number. Each pass of the check covers `seen` successors: a multiple of 32, at most 2^27.
-    /// Tests use it so that short lists reach the code paths of long ones.
+    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or with fewer splitters if there
+    /// would be too many parts of sublists to number. Each pass of the check covers `seen` successors: a multiple of
+    /// 32, at most 2^27. Tests use it so that short lists reach the code paths of long ones.
     ///
     /// # Errors
     /// Errors of [`Self::new`].
@@ -161,8 +161,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     }
 
     /// Ranks the list, which [`Self::check`] must have checked: the successor of each element is replaced by the number
-    /// of elements behind it. If some elements form cycles, returns the number of elements that do not. The successors
-    /// are lost then, and [`Self::cycle`] needs them again.
+    /// of elements behind it. If some elements form cycles, returns the number of elements that do not. Then the
+    /// successors are lost, and must be filled again for [`Self::cycle`].
     ///
     /// # Errors
     /// [`Error::Stopped`], [`Error::Lost`].

@@ -37,11 +37,12 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
     Ok(in_list)
 }
 
-/// Computes the rank of each element, and overwrites the number of a part of a sublist and the offset there with it.
+/// Computes the rank of each element. It replaces the number of a part of a sublist, and the offset in the part, that
+/// the element's cell contains.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
-    // SAFETY: the arguments match the kernel's; there are as many ranks as words.
+    // SAFETY: the arguments match the kernel's; there is a rank for each word.
     unsafe {
         queue.launch(&gpu.kernel_by_width(["ranks_of_parts", "ranks_of_parts_wide"])?, queue.grid(used), arguments)?
     };
@@ -59,11 +60,11 @@ fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) ->
     let queue = &gpu.workspace.queue;
     let counters = gpu.counters.part(0..2);
     queue.fill(words, 0xff)?;
-    // Numbers of further parts start after the numbers of sublists.
+    // Further parts of sublists get the numbers after those of the sublists.
     queue.write(&[0, gpu.sizes.sublists as u32], counters)?;
     let kernel = gpu.kernel_by_width(["walk_sublists", "walk_sublists_wide"])?;
     let arguments = (sublists(gpu, words, head), gpu.list.address());
-    // SAFETY: the arguments match the kernel's; the list was checked, and words are as many as `most`.
+    // SAFETY: the arguments match the kernel's; the list was checked, and there are `most` words.
     unsafe { queue.launch(&kernel, walkers(gpu, &kernel)?, arguments)? };
     let mut counts = [0; 2];
     queue.read(counters, &mut counts)?;
@@ -87,8 +88,8 @@ fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
 /// Returns that number for the head, or 0 if the list from the head has no end.
 fn rank_sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
     jump_all(gpu, "jump_sublists", words)?;
-    // If the head is the splitter of its block, its sublist has the block's number. Otherwise its sublist is the last
-    // one.
+    // If the head is the splitter of its block, its sublist has the number of the block. Otherwise its sublist is the
+    // last one.
     let by_head = gpu.sizes.sublists - 1;
     let block = head >> gpu.sizes.shift;
     for number in [by_head, block] {

@@ -8,8 +8,8 @@ use crate::gpu::{fill_by_lanes, on_threads};
 use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of pinned buffers' worth of ranks that a thread fetches at a time. It waits for its first and its last copy,
-/// so it takes many.
+/// A thread fetches enough ranks at a time to fill this many pinned buffers. The number is large, because the thread
+/// waits for the first and for the last copy.
 const SLOTS: u64 = 16;
 
 /// Copies all successors from `source` to the GPU, with all threads.

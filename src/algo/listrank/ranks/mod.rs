@@ -27,7 +27,7 @@ use parking_lot::{Mutex, MutexGuard};
 pub enum RankFault {
     /// The input is not a list: successors repeat, there are cycles, or there is not exactly one tail.
     List,
-    /// There are more sublists than indices of this width can number. Wider indices have room for them.
+    /// There are too many sublists for numbers of this index width. A wider index is enough.
     Numbers,
 }
 

@@ -40,7 +40,7 @@ pub fn shares(length: u64, ranks: usize) -> Shares {
 }
 
 impl ListShare {
-    /// Reads the share of this rank, with the successor of each of its elements; [`Index::END`] stands for none.
+    /// Reads the share of this rank: the successor of each of its elements, or [`Index::END`] if there is none.
     /// Collective.
     ///
     /// # Errors

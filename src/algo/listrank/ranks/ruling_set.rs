@@ -1,4 +1,4 @@
-//! Sparse ruling sets. All MPI processes walk the sublists together, and then each ranks the list of sublists by
+//! Sparse ruling sets. All MPI processes walk the sublists together. Then each process ranks the list of sublists by
 //! itself.
 
 use super::RankFault;
@@ -13,7 +13,7 @@ use crate::memory::{Budget, Buffer};
 
 /// Base-2 logarithm of the number of elements per ruler, an element at which a sublist begins.
 const SHIFT: u32 = 6;
-/// Number of words with which a sublist is described in messages between processes.
+/// Number of words that describe a sublist in a message between processes.
 const WORDS: usize = 3;
 
 /// Returns the bytes of memory that a process needs for the sublists of a list of `length` elements. They include the
@@ -27,12 +27,12 @@ fn most_sublists(length: u64) -> u64 {
     2 * (length >> SHIFT) + 2
 }
 
-/// Returns the bytes of memory for the sublists that end on a process, and for the copy of them that it sends.
+/// Returns the bytes of memory for the sublists that end on a process, and for the copy that it sends.
 fn sent_bytes(length: u64) -> u64 {
     8 * WORDS as u64 * most_sublists(length)
 }
 
-/// Ranks a list of which this process owns `part`. `cells` contains list ranks afterwards. If the list can't be ranked,
+/// Ranks a list of which this process owns `part`. Afterwards `cells` contains list ranks. If the list can't be ranked,
 /// returns the reason, and the cells are undefined. Collective.
 ///
 /// # Source
@@ -84,12 +84,12 @@ fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> 
     comm.all_max(&mut most);
     let mut links = budget.zeroed::<I>(2 * most[0] as usize, "the links of sublists")?;
     let cells = I::shared(&mut links);
-    // Unused numbers lead nowhere.
+    // Links of unused numbers lead nowhere.
     (0..most[0] as usize).for_each(|number| Links::<I>(cells).write(number, I::END, I::of(0)));
     let words: Vec<u64> = sublists.iter().flat_map(|s| [s.number.wide(), s.next.wide(), s.elements.wide()]).collect();
     let mut rest: Vec<Vec<u64>> = vec![Vec::new(); comm.ranks()];
     comm.gather_each(&words, |from, piece: &[u64]| {
-        // A piece of a message may end in the middle of a sublist.
+        // A piece of a message may end within a sublist.
         let mut words = std::mem::take(&mut rest[from]);
         words.extend(piece);
         let whole = words.len() / WORDS * WORDS;

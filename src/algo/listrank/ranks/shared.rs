@@ -20,9 +20,9 @@ const TAKEN: usize = 0;
 /// Index of the shared counter of sublists that were continued under a new number.
 const FRESH: usize = 1;
 
-/// Maximum number of elements in shared memory. No memory is large enough for a longer list.
+/// Maximum number of elements in shared memory. No machine has enough memory for a longer list.
 const MOST: usize = 1 << 48;
-/// Number of bytes that no machine has. It stands for the memory of a list that can't be ranked in shared memory.
+/// Value of [`memory`] for a list that can't be ranked in shared memory. No machine has so many bytes.
 const NEVER: u64 = 1 << 60;
 
 /// Layout of a list in shared memory: offsets in bytes.
@@ -50,7 +50,7 @@ impl SharedLayout {
 }
 
 /// Returns the bytes of memory that every process needs for a list of `length` elements, in addition to reading.
-/// Returns [`NEVER`] for an empty list and for a list that is too long for any memory.
+/// Returns [`NEVER`] for an empty list and for a list that is too long.
 pub fn memory(length: u64) -> u64 {
     let bytes = |layout: Option<SharedLayout>, width| {
         let other_bytes = |layout: SharedLayout| 2 * layout.numbers as u64 * width;
@@ -75,7 +75,7 @@ pub struct SharedList<I: Index> {
 }
 
 impl<I: Index> SharedList<I> {
-    /// Reads the list; each process reads its share. Returns `None` on all ranks if they share no memory. Collective.
+    /// Reads the list. Each process reads its share. Returns `None` on all ranks if they share no memory. Collective.
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -100,7 +100,7 @@ impl<I: Index> SharedList<I> {
         self.memory.numbers(0, self.part.length as usize)
     }
 
-    /// Replaces successors by list ranks. Returns false if the input is not a list; the cells are undefined then.
+    /// Replaces successors by list ranks. Returns false if the input is not a list. Then the cells are undefined.
     /// Collective.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! Walks sublists across MPI processes. A walker is a message that follows a sublist: it goes to the process that owns
 //! its next element.
 //!
-//! Each process starts walkers at its rulers (the elements at which sublists begin) and forwards incoming walkers. It
-//! has many walkers at a time, so it seldom waits for memory or messages. A walker overwrites the successor of each
-//! element it visits with its tag (sublist and offset) and a bit that marks the cell as visited. The walk is over when
-//! all walkers have ended. An idle process reports to rank 0 how many walkers have ended on it.
+//! Each process starts walkers at its rulers (the elements at which sublists begin) and forwards incoming walkers. A
+//! process has many walkers at a time, so it seldom waits for memory or messages. A walker overwrites the successor of
+//! each element it visits with its tag (sublist and offset) and a bit that marks the cell as visited. The walk is over
+//! when all walkers have ended. An idle process reports to rank 0 how many walkers have ended on it.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -75,7 +75,7 @@ pub struct RankWalk<'a, I: Index> {
     shift: u32,
     /// The next block of elements in which this process looks for a ruler.
     next_block: AtomicUsize,
-    /// End of the range of this process's blocks.
+    /// End of the range of blocks in which this process looks for rulers.
     blocks: usize,
     /// Number of sublists that this process has continued under a new number.
     fresh: AtomicU64,
@@ -134,7 +134,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
         let work = |outbox: &Outbox<'_>| {
             team(threads, &|number| {
                 let outcome = self.work(outbox, number == 0);
-                // A thread that returns, even with an error, ends the other threads.
+                // If a thread returns, even with an error, the other threads must end.
                 self.over.store(true, Relaxed);
                 outcome
             })
@@ -149,8 +149,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
-    /// Forwards walkers until all walkers of all processes have ended. Only the thread for which `speaks` is true
-    /// communicates with other processes about the end.
+    /// Forwards walkers until all walkers of all processes have ended. Only the thread with `speaks` set checks
+    /// with other processes whether the walk is over.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Walkers::new(self, outbox);
         let (mut detector, mut backoff) = (TerminationDetector::new(self.comm), Backoff::default());
@@ -171,8 +171,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(())
     }
 
-    /// Returns a new number under which a sublist is continued. Processes interleave their numbers, so no two use the
-    /// same.
+    /// Returns a new number under which a sublist is continued. Processes take turns in the sequence of numbers, so
+    /// that no two use the same one.
     fn number(&self) -> u64 {
         let (rank, ranks) = (self.comm.rank() as u64, self.comm.ranks() as u64);
         self.rulers.blocks() as u64 + 1 + self.fresh.fetch_add(1, Relaxed) * ranks + rank
@@ -254,7 +254,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
                 self.send(to)?;
             }
         }
-        // Ends are counted only after everything that the walkers wrote is in place.
+        // Count ends only after everything that the walkers wrote is in place.
         self.walk.ended.fetch_add(ended, Relaxed);
         let some = self.came > 0 || !batch.is_empty();
         self.spare = batch;

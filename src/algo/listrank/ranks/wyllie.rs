@@ -16,7 +16,7 @@ struct Pointers<I: Index> {
     distance: Buffer<I>,
 }
 
-/// Ranks a list of which this process owns `part`. `cells` contains list ranks afterwards. If the list can't be ranked,
+/// Ranks a list of which this process owns `part`. Afterwards `cells` contains list ranks. If the list can't be ranked,
 /// returns the reason. Collective.
 ///
 /// # Source

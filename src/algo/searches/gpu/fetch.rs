@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Uploader, on_threads};
 
-/// Copies the whole slice `from` of GPU memory to `to`. `element` makes each element of `to` from `W` 32-bit words.
+/// Copies the slice `from` of GPU memory to `to`. `element` makes an element of `to` from `W` 32-bit words.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -22,9 +22,9 @@ pub fn fetch<T: Send, const W: usize>(
     )
 }
 
-/// Copies the whole slice `from` of GPU memory, which has `elements` elements of `W` 32-bit words, to the host.
-/// `divide` divides the destinations of the elements into parts of the length that it gets, the last one shorter. `take`
-/// gets each destination with its words, on several threads.
+/// Copies the slice `from` of GPU memory to the host, with several threads. The slice has `elements` elements of `W`
+/// 32-bit words. `divide(n)` divides the destinations of the elements into parts of `n` (the last may be shorter).
+/// `take` receives each destination with its words.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].

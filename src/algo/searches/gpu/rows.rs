@@ -30,7 +30,7 @@ pub struct GpuRows {
 const _: () = assert!(size_of::<GpuRows>() == 72);
 
 impl GpuRows {
-    /// Records `row` as the first row that begins at or after the next multiple of 2^32 entries.
+    /// Records that row `row` is the first that begins at or after the next multiple of 2^32 entries.
     fn cross(&mut self, row: u32) -> Result<()> {
         let Some(crossing) = self.crossing.get_mut(self.crossings as usize) else {
             let most = MOST_CROSSINGS as u64 + 1;
@@ -43,9 +43,9 @@ impl GpuRows {
     }
 }
 
-/// Copies the start positions of all rows in `graph`, the lower or upper half of the adjacency, to the GPU. Positions
-/// within a block become positions within the half, plus `before`. If rows are packed, positions count chunks of packed
-/// neighbours instead of entries.
+/// Copies the start positions of all rows in `graph`, the lower or upper half of the adjacency, to the GPU. Converts
+/// positions within a block to positions within the half, and adds `before`. If rows are packed, positions count chunks
+/// of packed neighbours instead of entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks; errors
@@ -93,15 +93,15 @@ pub fn place_starts(
     let kernel = workspace.kernel(&PROGRAM, "rows_rebase")?;
     for (part, before) in places.into_iter().filter(|&(_, before)| before as u32 > 0) {
         let arguments = (part.address(), part.len() as u32, before as u32);
-        // SAFETY: the arguments match the kernel's, and only this block uses the part.
+        // SAFETY: the arguments match the kernel's, and no other block uses the part.
         unsafe { workspace.queue.launch(&kernel, workspace.queue.grid(part.len()), arguments)? };
     }
     workspace.queue.finish()?;
     Ok(half)
 }
 
-/// Computes the start positions of whole rows: the sums of the start positions in the lower and in the upper half.
-/// `before` entries precede the first row.
+/// Computes the start positions of whole rows. Each is the sum of the start positions in the lower and in the upper
+/// half. The first row starts after `before` entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`].

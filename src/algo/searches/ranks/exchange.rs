@@ -80,7 +80,7 @@ impl RankExchange {
     }
 
     /// Gathers the parents of all vertices on rank 0, in `parents`. On other ranks `parents` is empty. `own` yields the
-    /// parents of the vertices that this rank owns, in order. On rank 0 it may be empty if these parents are in
+    /// parents of the vertices that this rank owns, in order. On rank 0, `own` may be empty if these parents are in
     /// `parents` already. Collective: all ranks must call it.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_links_of_a_rank_are_those_from_it_and_to_it() {
         const MIB: u64 = 1 << 20;
-        // Two ranks of a machine have two links of 1 MiB. Both ranks use both links.
+        // Two ranks on one machine have two links of 1 MiB. Both ranks use both links.
         assert_eq!(RankExchange::bytes(2, 1) / MIB, 2);
         // Eight ranks have 56 links of 4/7 MiB. Each rank uses 14 of them.
         assert_eq!(RankExchange::bytes(8, 1) / MIB, 8);

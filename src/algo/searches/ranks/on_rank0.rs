@@ -1,4 +1,4 @@
-//! Searches on the GPU of rank 0, while all other ranks wait. One GPU is faster than the CPUs of many ranks.
+//! Searches on the GPU of rank 0 while all other ranks wait. One GPU is faster than the CPUs of many ranks.
 
 use crate::algo::ChosenDevice;
 use crate::algo::searches::{Engine, Search};

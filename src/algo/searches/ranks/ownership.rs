@@ -1,7 +1,7 @@
 //! Ownership of vertices. The owner of a vertex is the rank that finds its parent and expands its row of neighbours.
 //!
 //! Vertices are in the order of degree. Blocks of consecutive vertices go to the ranks in turn, so that all ranks own
-//! about as many vertices of every degree.
+//! about the same number of vertices of every degree.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -12,8 +12,8 @@ use std::ops::Range;
 pub enum OwnerRule {
     /// Rank `v` modulo the number of ranks owns vertex `v`: each block is one vertex.
     Modulo,
-    /// Blocks of 512 vertices go to the ranks in turn. The bits of a block fill a cache line. The rows of its vertices
-    /// fill about a page where degrees are smallest.
+    /// Blocks of 512 vertices go to the ranks in turn. The bits of a block fill a cache line. Even where degrees are
+    /// smallest, the rows of a block fill about a page.
     Blocks,
 }
 
@@ -54,8 +54,8 @@ pub struct VertexOwnership {
     /// Number of ranks.
     pub ranks: usize,
     rule: OwnerRule,
-    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplying by it replaces a division (Robison 2005),
-    /// also for a single rank, so that no search pays for a branch.
+    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplying by it replaces a division (Robison 2005). A
+    /// single rank multiplies too, so that no search pays for a branch.
     reciprocal: u64,
     /// Number of keys of each rank. It is the number of vertices of rank 0, which owns the most.
     pub stride: u32,
@@ -131,7 +131,7 @@ impl VertexOwnership {
     /// Returns the rank that owns vertex `v`, and the place of `v` among the vertices of that rank.
     #[inline(always)]
     pub fn locate(&self, v: u32) -> (u32, u32) {
-        // With constant shifts a key takes 1.0 ns by modulo, otherwise 1.4 ns.
+        // With constant shifts, a key takes 1.0 ns with `Modulo`, otherwise 1.4 ns.
         match self.rule {
             OwnerRule::Modulo => self.locate_by::<{ OwnerRule::Modulo.shift() }>(v),
             OwnerRule::Blocks => self.locate_by::<{ OwnerRule::Blocks.shift() }>(v),
@@ -194,7 +194,7 @@ mod tests {
     fn division_by_the_reciprocal_is_exact() {
         for ranks in [1, 2, 3, 5, 7, 64, 641, 1000, 65_535, 65_537, 131_071] {
             let ownership = VertexOwnership::new(OwnerRule::Modulo, 1 << 31, 0, ranks);
-            // Every so many multiples of the divisor, about 10,000 vertices apart.
+            // The ends of ranges are multiples of the divisor, about 10,000 vertices apart.
             let ends = (0..1 << 31u32).step_by(ranks * (1 + 9999 / ranks)).flat_map(|v: u32| [v.saturating_sub(1), v]);
             for v in ends.chain((1 << 31) - 1000..1 << 31) {
                 assert_eq!(ownership.locate(v), (v % ranks as u32, v / ranks as u32), "{v} of {ranks}");

@@ -1,4 +1,4 @@
-//! Computes the level of every vertex from the parents in a tree, and from nothing else.
+//! Computes the level of every vertex from nothing but the parents in a tree.
 //!
 //! Threads take vertices in order. Most parents come before their children, so the level of a child is the known level
 //! of its parent plus one. Otherwise the thread follows parents to a vertex with a known level, and sets the levels of

@@ -51,7 +51,7 @@ where
     const CHECKED: usize = BATCH;
     const PLANNED: usize = BATCH;
     const CHECK: f64 = 0.15;
-    // Enough for a search of some tens of levels.
+    // This is enough for a search of some tens of levels.
     const RECORD: u64 = 8192;
 
     fn isolated(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Stats {

@@ -1,6 +1,5 @@
 //! Compares lines. A line has the levels of one vertex in all trees that are checked. Levels are stored as numbers
-//! called marks. The loops have constant length and run over plain arrays, so that the compiler makes vector
-//! instructions of them.
+//! called marks. The loops have constant length and run over plain arrays, so that the compiler vectorizes them.
 
 use crate::algo::searches::tree::levels::Mark;
 
@@ -10,7 +9,7 @@ pub(super) type LevelVector<M, const W: usize> = [M; W];
 /// Direction of the edges in a row, as seen from the vertex of the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EdgeOrientation {
-    /// The edges have no direction.
+    /// The graph is undirected.
     Both,
     /// The edges leave the vertex.
     Leave,
@@ -70,7 +69,7 @@ pub(super) fn any_equal<M: Mark, const W: usize>(line: &LevelVector<M, W>, wante
 pub(super) fn equal_trees<M: Mark, const W: usize>(line: &LevelVector<M, W>, wanted: &LevelVector<M, W>) -> u64 {
     let same: [u8; W] = std::array::from_fn(|place| u8::from(line[place] == wanted[place]));
     let (eights, rest) = same.as_chunks::<8>();
-    // Eight bytes of 0 or 1 become one byte of eight bits.
+    // Pack eight bytes that are 0 or 1 into eight bits.
     let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let mut all = 0;
     for (number, eight) in eights.iter().enumerate() {

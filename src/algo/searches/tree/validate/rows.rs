@@ -60,7 +60,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         let mut fetched = 0;
         for local in part.rows.clone() {
             let v = self.direction.vertex(part.block.first_row + local as u32);
-            // A processor can't prefetch the parents in 64 trees by itself: they are too many streams.
+            // Hardware can't prefetch the parents in 64 trees, because they are too many streams.
             let ahead = v / PARENTS + 2;
             if ahead != fetched {
                 fetched = ahead;

@@ -137,7 +137,7 @@ fn bytes_are_those_of_whole_lines() {
     assert_eq!(bytes(100, 64, 1000), 6400);
 }
 
-/// A graph on which one tree of a batch is made wrong, to see the message of the check. The other trees are right.
+/// A graph for tests of wrong trees. A test makes one tree of a batch wrong and reads the message of the check.
 struct Broken {
     model: Model,
     graph: Graph,
@@ -156,7 +156,8 @@ impl Broken {
         self.model.map[id as usize]
     }
 
-    /// Returns the message of the check after `changes`: pairs of a vertex and its wrong parent, by ids.
+    /// Returns the message of the check after `changes`, which are pairs of a vertex and its wrong parent, given by
+    /// ids.
     #[track_caller]
     fn said(&self, root: u32, changes: &[(u32, Option<u32>)]) -> String {
         let root = self.vertex(root);

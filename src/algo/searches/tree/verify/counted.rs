@@ -40,7 +40,7 @@ pub(super) fn compare(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &P
     }
     for (number, (figures, reported)) in figures.iter().zip(columns.sources).enumerate() {
         let edges = match results.info.direction {
-            // In an undirected graph, an edge has both ends reached, or neither.
+            // In an undirected graph, both ends of an edge are reached, or neither is.
             Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
             // Repeated edges count once in the reported figure.
             Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
@@ -77,7 +77,7 @@ impl TreeCounts {
         let SourceChecked { output: of_job, frontiers } = reported;
         let wrong = |what: String| Err(differs(of_job.source, &what));
         if !has_edges {
-            // A root without an edge has no place.
+            // A root without an edge has no place (position in the order of vertices).
             let is_alone = (of_job.reached, of_job.depth, of_job.edges, reached) == (1, 0, 0, 0);
             return if is_alone { Ok(()) } else { wrong("it has no edge but reached other vertices".into()) };
         }

@@ -10,9 +10,9 @@ use crate::algo::{GraphSize, RankResources};
 const SEARCH: f64 = 5.0;
 /// Nanoseconds that a GPU takes for each vertex of a search, including the copy of its parent to the host.
 const SEARCH_ON_GPU: f64 = 0.2;
-/// Number of steps of a search in which ranks send bitmaps rather than lists, because the steps reach many vertices.
+/// Number of steps of a search that reach so many vertices that ranks send bitmaps instead of lists.
 const STEPS: u64 = 3;
-/// In the top-down steps of a search, ranks claim one in this many of all vertices.
+/// In the top-down steps of a search, ranks together claim all vertices divided by this number.
 const CLAIMED: u64 = 8;
 
 /// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.
@@ -40,8 +40,8 @@ pub fn of(label: &str, graph: &GraphSize<'_>, resources: &RankResources) -> Sear
     }
 }
 
-/// Returns the maximum and the minimum bytes of host memory for rows that do not fit the GPUs. Both are 0 if the memory
-/// of the GPUs is unknown.
+/// Returns the maximum and the minimum bytes of host memory for rows that do not fit the memory of the GPUs. Both are 0
+/// if that memory is unknown.
 fn on_gpu(graph: &GraphSize<'_>, resources: &RankResources) -> [u64; 2] {
     // GPUs of different nodes can't access each other.
     let gpus = if resources.nodes == 1 { resources.ranks as u64 } else { 1 };

@@ -1,4 +1,4 @@
-//! Chooses who searches: the GPU of a rank, the threads of one process, or the threads of all ranks.
+//! Chooses the engine: the GPU of a rank, the threads of one process, or the threads of all ranks.
 
 use crate::algo::Lease;
 use crate::algo::bfs::cpu::{self, CpuSearch};

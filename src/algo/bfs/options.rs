@@ -6,7 +6,7 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
-/// Largest allowed alpha and beta.
+/// Maximum value of alpha and beta.
 const MOST_SWITCH: u32 = 1_000_000_000;
 
 /// Options of breadth-first search.

@@ -8,9 +8,9 @@ pub use crate::algo::searches::{NONE, Search};
 /// Thresholds at which a search changes direction (Beamer, Asanović and Patterson 2012).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
-    /// Bottom-up starts when the edges of the frontier exceed one in `alpha` of the unexplored edges.
+    /// Bottom-up starts when the edges of the frontier exceed the unexplored edges divided by `alpha`.
     pub alpha: f64,
-    /// Top-down starts again when the frontier has fewer than one in `beta` of the vertices.
+    /// Top-down starts again when the frontier has fewer vertices than all vertices divided by `beta`.
     pub beta: f64,
 }
 
@@ -26,7 +26,7 @@ pub struct BfsStats {
     /// Time and bytes of this rank's exchange with other ranks.
     #[serde(default)]
     pub exchanged: RankTraffic,
-    /// The first 1000 levels, in order. The first of them is the root alone.
+    /// The first 1000 levels, in order. The first level is the root alone.
     pub levels: Vec<BfsLevel>,
 }
 

@@ -17,7 +17,7 @@ pub struct Frontier {
     pub vertices: u64,
     /// Number of edges that leave the frontier; the maximum value if unknown.
     pub edges: u64,
-    /// Number of edges that leave vertices which no top-down step reached yet.
+    /// Number of edges that leave vertices that no top-down step has reached yet.
     pub unexplored: u64,
     /// Whether the frontier has more vertices than the level before.
     pub grows: bool,
@@ -25,12 +25,12 @@ pub struct Frontier {
     pub step: Step,
     /// Index of the bitmap of vertices reached before the frontier; the other bitmap includes the frontier.
     pub known: usize,
-    /// Whether the vertices of the frontier are in a list, too. If so, both bitmaps include them.
+    /// Whether there is also a list of the frontier's vertices. If so, both bitmaps include them.
     pub is_listed: bool,
 }
 
 impl Frontier {
-    /// Returns the frontier that a step in direction `step` from this one reached. `found` has the counts of the step.
+    /// Returns the frontier after a step in direction `step` from this frontier. `found` has the counts of the step.
     pub fn after(self, step: Step, found: StepCounts, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,

@@ -86,8 +86,8 @@ impl CpuGraph<'_> {
         self.shared_part(v).map_or_else(|| self.degree(v), |part| part.end - part.start)
     }
 
-    /// Returns the neighbours of `v`, a vertex of the frontier, that this rank processes. They may be in both halves of
-    /// the row.
+    /// Returns the neighbours of `v`, a vertex of the frontier, that this rank processes. They are in one or both
+    /// halves of the row.
     #[inline]
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
         let row = self.direction.row(v, EdgeDirection::Out);
@@ -97,10 +97,11 @@ impl CpuGraph<'_> {
         }
     }
 
-    /// Returns the neighbours of `v` if [`Heads`] stores all of them. That takes one access to memory instead of four.
+    /// Returns the neighbours of `v` if [`Heads`] stores all of them. It takes one memory access, while reading the row
+    /// takes four.
     #[inline]
     pub fn short_row(&self, v: u32) -> Option<[&[u32]; 2]> {
-        // In a directed graph they would be the tails of in-edges.
+        // In a directed graph, the stored neighbours are the tails of in-edges.
         let is_stored = self.direction == Direction::Undirected && self.own.ranks == 1;
         if is_stored { self.heads.row(v, self.degree(v)) } else { None }
     }

@@ -13,9 +13,9 @@ pub const MORE: usize = 4;
 /// Number of vertices that a thread takes at a time; a multiple of 64.
 const PART: usize = 1 << 14;
 
-/// The first neighbours of each vertex of this rank, in ascending order: one, and [`MORE`] more if memory allows. In a
-/// directed graph they are the tails of the vertex's in-edges. A vertex with fewer neighbours has itself in the
-/// remaining elements. A vertex that looks for a parent is unreached, so it never finds itself.
+/// The first neighbours of each vertex of this rank, in ascending order: the first one, and [`MORE`] more if memory
+/// allows. In a directed graph they are the tails of the vertex's in-edges. A vertex with fewer neighbours has itself
+/// in the remaining elements. A vertex that looks for a parent is unreached, so it never finds itself.
 pub struct Heads {
     /// The first neighbour of each vertex of this rank. The length is rounded up to a multiple of 64.
     pub first: Buffer<u32>,
@@ -70,8 +70,8 @@ impl Heads {
         Ok(Heads { first, more })
     }
 
-    /// Returns the whole row of vertex `v` in two parts, if the row has `degree` entries and all are stored. A process
-    /// that is alone owns all vertices.
+    /// Returns the whole row of vertex `v` in two parts, if the row has `degree` entries and all are stored. Call it
+    /// only in a single process, which owns all vertices.
     #[inline]
     pub fn row(&self, v: u32, degree: u64) -> Option<[&[u32]; 2]> {
         let (more, all) = self.more(v as usize);
@@ -79,15 +79,15 @@ impl Heads {
         row.then(|| [std::slice::from_ref(&self.first[v as usize]), &more[..degree as usize - 1]])
     }
 
-    /// Prefetches what [`Self::row`] returns.
+    /// Prefetches the neighbours that [`Self::row`] returns.
     #[inline]
     pub fn prefetch(&self, v: u32) {
         prefetch_near(&self.first, v as usize);
         prefetch_near(&self.more, MORE * v as usize);
     }
 
-    /// Returns the neighbours stored after the first for this rank's vertex number `local_index`. Also returns how many
-    /// neighbours are stored in all, including the first.
+    /// Returns the neighbours stored after the first for this rank's vertex number `local_index`. Also returns the
+    /// number of stored neighbours per vertex, including the first.
     #[inline]
     pub fn more(&self, local_index: usize) -> (&[u32], usize) {
         match self.more.get(MORE * local_index..MORE * local_index + MORE) {

@@ -42,7 +42,7 @@ use crate::memory::cells;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// One thread searches alone if the graph has fewer row entries. It finishes before other threads could start.
+/// Number of row entries below which one thread searches alone, because it finishes before other threads could start.
 const FEW: u64 = 1 << 12;
 
 /// A graph, or a rank's part of it, prepared for searches by the threads of this process.
@@ -59,7 +59,7 @@ pub struct CpuSearch<'a> {
 /// Thresholds for rows in memory. On Graph500 graphs, with two cores and with sixteen, bottom-up steps pay off this
 /// early.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
-/// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
+/// Thresholds for rows on a disk. A top-down step reads whole rows, while a bottom-up step reads hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
 /// Returns the maximum and the minimum number of bytes of host memory of a rank for searches by `threads` threads, not

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const ENTRIES: u64 = 1 << 17;
 /// Maximum number of rows requested from the disk but not yet processed.
 const ROWS: usize = 1 << 8;
-/// Number of vertices between the prefetch of a row in memory and its use; the starts of a row, and rows that are stored
-/// with the first neighbours, are prefetched as many before.
+/// Number of vertices between the prefetch of a row in memory and its use. The start of a row is prefetched the same
+/// number of vertices before the row. So are rows that are stored with the first neighbours.
 const STEP: usize = 8;
 
 /// State of the read-ahead: how far ahead of the current vertex rows were requested.

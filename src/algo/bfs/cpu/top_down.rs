@@ -1,7 +1,7 @@
 //! A top-down step: follows the edges of the frontier's vertices, in order.
 //!
-//! The first vertex that reaches a neighbour becomes its parent. One thread processes the frontier in order and needs
-//! nothing else. If several threads take part, the first thread takes the first part of the frontier's edges, the
+//! The first vertex that reaches a neighbour becomes its parent. A single thread processes the frontier in order and
+//! needs no claims. If several threads take part, the first thread takes the first part of the frontier's edges, the
 //! second the next part, and so on. Each thread claims vertices in its own bitmap. If several threads claim a vertex,
 //! the one with the smallest number gets it. So the result does not depend on which thread is faster. No two threads
 //! write the same memory while they read edges.
@@ -76,8 +76,8 @@ pub struct Parents<'s> {
 }
 
 impl Parents<'_> {
-    /// Sets the parent of this rank's vertex number `local_index` to `parent`, the smallest that this rank finds. If
-    /// another rank has claimed the vertex, keeps the smaller parent and returns false.
+    /// Sets the parent of this rank's vertex number `local_index` to `parent`, the smallest parent that this rank
+    /// finds. If another rank has claimed the vertex, keeps the smaller parent and returns false.
     #[inline]
     fn write(self, local_index: usize, parent: u32) -> bool {
         let cell = &self.cells[local_index];
@@ -158,8 +158,8 @@ impl ThreadClaims {
         })
     }
 
-    /// Claims the unreached neighbours along the next `edges` edges. They begin at the first vertex of `listed`, after
-    /// `skip` of its edges. Returns the number of claims.
+    /// Claims unreached neighbours along `edges` edges of the frontier. The edges begin at the first vertex of
+    /// `listed`, after the first `skip` edges of that vertex. Returns the number of claims.
     pub fn claim(
         &self,
         graph: &CpuGraph<'_>,

@@ -1,4 +1,4 @@
-//! A search level by level, by threads that all make the same decisions.
+//! A search level by level, by several threads. All threads make the same decisions.
 
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, StepSums};
 use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
@@ -28,7 +28,7 @@ pub struct BfsWalk<'s> {
     barrier: Barrier,
     /// Number of bitmap words that threads have taken so far in a bottom-up step.
     parts: AtomicUsize,
-    /// For each thread, the number of vertices that it adds to the list, or of its claims for other ranks.
+    /// For each thread, the number of vertices that it adds to the list, or the number of its claims for other ranks.
     marks: Vec<AtomicU64>,
     /// Number of edges of the frontier before each slice of its list.
     sums_of_slices: Vec<AtomicU64>,
@@ -91,7 +91,7 @@ impl<'s> BfsWalk<'s> {
                 continue;
             }
             if thread == 0 {
-                // One thread never takes a bottom-up step alone.
+                // A bottom-up step is never taken by one thread alone.
                 let edges = if step == Step::TopDown { frontier.edges } else { u64::MAX };
                 policy.begin(edges, self.is_for_one(&frontier, self.bound.load(Relaxed)));
             }
@@ -146,7 +146,7 @@ impl<'s> BfsWalk<'s> {
         progress.1 = frontier.known;
     }
 
-    /// Returns true if one thread takes a top-down step from `frontier` alone.
+    /// Returns true if one thread takes the top-down step from `frontier` alone.
     fn is_for_one(&self, frontier: &Frontier, bound: u64) -> bool {
         self.search.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }

@@ -19,8 +19,8 @@ pub(super) const RECORDS: u32 = 1 << 12;
 const MOST_QUEUED: u64 = 1 << 21;
 /// Number of entries of a queue in small graphs. It is enough for every frontier.
 const SMALL_QUEUED: u64 = 1 << 14;
-/// Minimum number of entries of a queue: at least twice the slots (neighbours, or chunks of packed ones) that a warp
-/// expands.
+/// Minimum number of entries of a queue. It is at least twice the number of slots that a warp expands. A slot is a
+/// neighbour, or a chunk of packed neighbours.
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
 const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
 
@@ -62,8 +62,8 @@ impl BfsBufferSizes {
 /// Number of 32-bit words for the bounds that the kernel `bfs_bounds` finds.
 pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 
-/// Returns the smallest GPU memory, in bytes, that suffices to search a graph of `vertices` vertices with `entries`
-/// entries per half. With so little memory rows stay in host memory.
+/// Returns the minimum GPU memory, in bytes, for searching a graph of `vertices` vertices with `entries` entries per
+/// half. With this minimum, rows stay in host memory.
 pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     BfsBufferSizes::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }

@@ -1,4 +1,4 @@
-//! Checks trees in GPU memory, where searches leave them (`kernels/bfs_check.cu`).
+//! Checks trees in GPU memory, where searches leave them. The kernels are in `kernels/bfs_check.cu`.
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_graph::BfsDeviceGraph;
@@ -14,7 +14,7 @@ const FOUND: u64 = 3;
 /// Mark of a vertex whose level is not computed yet.
 const UNKNOWN: u8 = constant(CHECK.text, "UNKNOWN") as u8;
 
-/// Counterpart of the struct `Check` in `kernels/bfs_check.cu`.
+/// Arguments of the kernels that check trees. The layout must match the struct `Check` in `kernels/bfs_check.cu`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct CheckArguments {
@@ -40,8 +40,8 @@ pub(super) struct TreeCheck {
 }
 
 impl TreeCheck {
-    /// Makes checks of the trees in `parents`. Returns `None` if the host has to check them: the graph is directed, its
-    /// rows are not all in the memory of this GPU, or there is no room for a byte a vertex.
+    /// Prepares to check the trees in `parents`. Returns `None` if the host has to check them: the graph is directed,
+    /// its rows are not all in the memory of this GPU, or GPU memory has no room for a byte per vertex.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -85,8 +85,8 @@ impl TreeCheck {
         queue.fill(self.found, 0)?;
         let vertices = u64::from(arguments.vertices);
         for (kernel, items) in self.kernels.iter().zip([vertices, arguments.entries, vertices]) {
-            // SAFETY: the arguments match the kernels'; marks has a byte for each vertex, and the rest belongs to the
-            // search, which has ended.
+            // SAFETY: the arguments match the kernels'; marks has a byte for each vertex, and the other memory belongs
+            // to the search, which has ended.
             unsafe { queue.launch(kernel, queue.grid(items), (arguments,))? };
         }
         let mut found = [0; FOUND as usize];

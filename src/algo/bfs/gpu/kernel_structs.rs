@@ -1,4 +1,4 @@
-//! Counterparts of the structs in `kernels/bfs.cuh`; the layouts must match.
+//! Rust definitions of the structs in `kernels/bfs.cuh`. The layouts must match.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use super::programs::BFS;
@@ -111,7 +111,8 @@ pub(super) struct BarrierCounts {
     pub number: u64,
 }
 
-/// State of the barriers of all GPUs, in the memory of one GPU: the counts that all GPUs report to it, and its own.
+/// State of the barriers of all GPUs, in the memory of one GPU: the counts that other GPUs report to this GPU, and its
+/// own counts.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct GpuBarriers {

@@ -2,7 +2,7 @@
 //! runs the searches.
 //!
 //! GPU memory contains the starts of rows, the first neighbours of all vertices, bitmaps, parents and queues: at least
-//! 17 bytes per vertex plus the queues ([`least_bytes`]). Rows are in GPU memory, too, if they fit. Otherwise they stay
+//! 17 bytes per vertex plus the queues ([`least_bytes`]). If rows fit, they are in GPU memory too. Otherwise they stay
 //! in pinned host memory, and kernels read them over the bus. Up to eight *head arrays* hold neighbours after the
 //! first, as far as there is room. The first head array has up to four neighbours per vertex, the next array the next
 //! four. Most vertices find their parent there, so their rows are not read.
@@ -64,8 +64,8 @@ pub struct Tuning {
     pub records: u32,
     /// Maximum number of entries of a queue; raised to `buffer_sizes::LEAST_QUEUED` if it is smaller.
     pub queued: u64,
-    /// Maximum number of head arrays. A head array stores up to four neighbours, after the first, of each vertex that
-    /// has them.
+    /// Maximum number of head arrays. A head array stores up to four neighbours of each vertex, after the first
+    /// neighbour.
     pub heads: usize,
     /// Whether rows stay in host memory even if there is room.
     pub rows_on_host: bool,
@@ -113,7 +113,7 @@ pub struct GpuSearch<'a> {
     peer_gpus: Option<PeerGpus<'a>>,
     /// Events that mark the start and the end of a search.
     clock: [Event; 2],
-    /// Kernels that check trees, if they do.
+    /// Kernels that check trees; `None` if the host checks them.
     tree_check: Option<TreeCheck>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Does the same as [`Self::new`], from the lower and upper half of the rows and the lengths of whole rows, with a
+    /// Like [`Self::new`], but takes the lower and the upper half of the rows, the lengths of whole rows, and a
     /// `tuning`.
     ///
     /// # Errors
@@ -166,8 +166,8 @@ impl<'a> GpuSearch<'a> {
         Self::join(Self::open(of, lease, tuning, budget, check_cancelled, peer_access), peer_access)
     }
 
-    /// Checks `parents`, which have an element for each vertex, as [`Search::check`] checks the tree of a search from
-    /// `root`. Returns the number of reached vertices and the depth of a tree that is right.
+    /// Checks `parents`, which have an element for each vertex. They are checked like the tree of a search from `root`
+    /// ([`Search::check`]). If the tree is right, returns the number of reached vertices and the depth.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -332,7 +332,7 @@ impl<'a> GpuSearch<'a> {
     /// neighbour is processed, so it belongs to the next level.
     fn levels(&self, root: Vertex, mut records: Vec<LevelRecord>, seconds: f64) -> Vec<BfsLevel> {
         let graph = &self.placed.graph;
-        // The root is counted among the leaves of its neighbour.
+        // The root is counted as a leaf of its neighbour.
         if root.0 >= graph.tail && self.direction == Direction::Undirected && records.len() > 1 {
             records[1].leaves = records[1].leaves.saturating_sub(1);
         }

@@ -15,7 +15,7 @@ use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
 
 /// Byte offsets in the GPU memory (arena) of a rank: two bitmaps, the barriers, the parents, and each half of the rows.
-/// If a GPU has only a part of a half, the offset is where the half's first entry would be.
+/// If a GPU has only a part of a half, the offset is the place where the half's first entry would be.
 type Offsets = [u64; 6];
 
 /// Access to the GPU memory of all ranks, for GPUs that search together.
@@ -33,7 +33,7 @@ pub(super) struct PeerGpus<'a> {
     peers: PeerAddresses,
     /// Address of the array on the GPU of rank 0 that receives all parents.
     gathered: u64,
-    /// Where each GPU has its rows, if rows are spread over the GPUs.
+    /// Location of each GPU's rows, if rows are spread over the GPUs.
     pub spread: Option<[SpreadRows; 2]>,
     barrier: Kernel,
     gather: Kernel,
@@ -91,7 +91,7 @@ impl<'a> PeerGpus<'a> {
     /// [`crate::Error::Lost`].
     pub fn barrier(&self, workspace: &Workspace, search: BfsArguments) -> Result<()> {
         let grid = Grid { blocks: 1, threads: 1, shared: 0 };
-        // SAFETY: the argument matches the kernel's; ranks keep the memory that it names until all have searched.
+        // SAFETY: the argument matches the kernel's; ranks keep the memory to which it refers until all have searched.
         unsafe { workspace.queue.launch(&self.barrier, grid, (self.shared(search),)) }
     }
 
@@ -168,7 +168,7 @@ pub fn peer_access<'a>(
     alone("GPUs have no room for all rows together")
 }
 
-/// Returns the bytes that each GPU needs for a search by several GPUs. `entries` are the numbers of entries in its
+/// Returns the bytes that each GPU needs for a search by several GPUs. `entries` has the numbers of entries in its
 /// parts of the lower and of the upper half.
 fn least_bytes(halves: [&BlockStore; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();

@@ -1,4 +1,4 @@
-//! Rows that are spread over the GPUs that search together, because no GPU has room for all.
+//! Rows that are spread over the GPUs of a common search, because no GPU has room for all rows.
 //!
 //! Each GPU has consecutive whole rows of each half, with about the same number of entries. Kernels read other rows
 //! from the memory of other GPUs (`half_of` in `kernels/bfs.cuh`).
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(super) struct RowParts {
     /// The first row of each part.
     first: Vec<u32>,
-    /// Number of entries before each part; last, the number of all entries.
+    /// Number of entries before each part, followed by the number of all entries.
     before: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl RowParts {
                 block += 1;
             }
             if block == half.len() {
-                // The earlier parts have all entries.
+                // The earlier parts have all entries, so this part is empty.
                 first.push(half.layout.rows() as u32);
                 before.push(entries);
                 continue;
@@ -53,8 +53,8 @@ impl RowParts {
         self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// Returns the parts in the form that kernels read. `entries` has a base address for each GPU: entry `i` of the half,
-    /// if the GPU has it, lies `i` entries after it. The base itself may lie outside the GPU's memory.
+    /// Returns the parts in the form that kernels read. `entries` has a base address for each GPU. If a GPU has entry
+    /// `i` of the half, the entry lies `i` entries after the base. The base itself may lie outside the GPU's memory.
     pub fn spread(&self, entries: &[u64]) -> SpreadRows {
         let mut spread = SpreadRows { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);

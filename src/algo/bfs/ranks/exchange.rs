@@ -1,9 +1,9 @@
 //! Messages of a search by several ranks. A rank sends claims of vertices to the owners of the vertices. After each
 //! step it sends the vertices that it reached to all ranks.
 //!
-//! Everything is sent as words of 64 bits. A claim is a vertex and its parent. A message about reached vertices starts
-//! with the counts of the sending rank. After the counts comes a list of vertices, two per word, or a bitmap of the
-//! vertices that the rank owns. The shorter of the two is sent.
+//! Messages consist of 64-bit words. A claim is a vertex and its parent. A message about reached vertices starts with
+//! the counts of the sending rank. After the counts comes a list of vertices, two per word, or a bitmap of the vertices
+//! that the rank owns. The shorter of the two is sent.
 
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::graph::CpuGraph;

@@ -75,7 +75,8 @@ impl<'a> DfsSearch<'a> {
             return Err(Error::Usage(why.into()));
         }
         if table.multigraph {
-            // Files that list edges in both directions are refused before the search, so that no time is lost.
+            // Mixed files, of which only some list edges from both ends, are refused before the search, so that no time
+            // is lost.
             run.input.map(|open| open()?.lists_both_ends()).transpose()?;
         }
         let (threads, budget) = (run.threads, run.budget);
@@ -129,8 +130,8 @@ impl<'a> DfsSearch<'a> {
         bridges || (loops && run.input.is_some())
     }
 
-    /// Writes the pairs of vertices that [`PairCounts::count`] looks for in the input: `partners[id]` becomes the dense
-    /// id of the partner of dense id `id`, plus 1. Ids without a partner keep the value 0.
+    /// Writes the pairs of vertices that [`PairCounts::count`] looks for in the input: The value `partners[id]` becomes
+    /// the dense id of the partner of dense id `id`, plus 1. It stays 0 if there is no partner.
     fn pairs(&self, partners: &mut [u32]) {
         let DfsSearch { tree, ids, .. } = self;
         match &self.articulation {

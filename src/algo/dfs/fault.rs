@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their position in the order of
+/// A rule that a tree breaks, with the vertices that show it. Vertices are given by their position in the order of
 /// vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DfsFault {
@@ -16,14 +16,13 @@ pub enum DfsFault {
     Depth { vertex: u32 },
     /// The search did not leave the vertex when its subtree ended.
     Postorder { vertex: u32 },
-    /// A tree begins at the vertex and should not, or the other way round.
+    /// The vertex begins a tree but should not, or should begin a tree but does not.
     Root { vertex: u32 },
     /// An edge leads from a vertex that was reached to a vertex that was not reached.
     NotReached { from: u32, to: u32 },
     /// An edge leads to a vertex that was reached later, but not as a descendant.
     Cross { from: u32, to: u32 },
-    /// The search went on with a neighbour, although another unvisited neighbour comes before it in the order of
-    /// vertices.
+    /// The search continued with `to`, although another unvisited neighbour comes before it in the order of vertices.
     NotFirst { vertex: u32, to: u32 },
     /// There is no edge from the parent to the vertex.
     NoEdge { vertex: u32, parent: u32 },

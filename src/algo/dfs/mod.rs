@@ -3,8 +3,8 @@
 //! From each vertex the search continues with the first unvisited neighbour in the order of vertices; if there is none,
 //! it backtracks. So the tree is unique. The result has for each vertex its parent, its depth, the number of vertices
 //! that were reached before it (preorder), and the number of vertices that were finished before it (postorder). A
-//! vertex is finished when the search leaves it to return to its parent. In a forest, each tree begins at the first
-//! vertex that is in no tree yet. The search follows the out-edges of a directed graph.
+//! vertex is finished when the search returns to its parent. In a forest, each tree begins at the first vertex that is
+//! in no tree yet. The search follows the out-edges of a directed graph.
 //!
 //! Each decision of a lexicographic search depends on the one before it. The problem is P-complete (Reif, Depth-first
 //! search is inherently sequential, IPL 1985), and no method is known that is fast on several threads. So the search

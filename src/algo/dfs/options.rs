@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeOrder {
-    /// The tree of the search that always continues with the first unvisited neighbour.
+    /// The tree of a search that always continues with the first unvisited neighbour.
     Lexicographic,
     /// Any depth-first tree is accepted. gpugraph computes the lexicographic one.
     Any,

@@ -1,4 +1,4 @@
-//! The result of a depth-first search, and how the search went.
+//! The result of a depth-first search, and statistics of the search.
 
 use super::options::Dfs;
 use crate::error::{Error, Result};

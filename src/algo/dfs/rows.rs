@@ -26,14 +26,15 @@ const SHIFT: u32 = 12;
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
-/// One in this many bytes of the free memory stays free when rows are copied.
+/// When rows are copied, the free memory divided by this number stays free.
 const SPARE: u64 = 16;
-/// Rows are copied when one in `FIRST` vertices is reached, and again whenever `MORE` times as many are reached.
+/// Rows are copied once all vertices divided by `FIRST` are reached. They are copied again whenever the number of
+/// reached vertices has grown `MORE` times.
 const FIRST: u32 = 16;
 const MORE: u32 = 4;
-/// If rows are in memory, at most one in this many entries is copied.
+/// If rows are in memory, at most all entries divided by this number are copied.
 const IN_MEMORY: u64 = 3;
-/// One in this many rows is looked at to estimate how many entries are left.
+/// To estimate how many entries are left, one in this many rows is sampled.
 const SAMPLED: u32 = 64;
 /// Number of entries that are requested from a disk at once while rows are copied.
 const WINDOW: usize = 1 << 20;
@@ -51,7 +52,7 @@ struct RowHalf<'a> {
 struct Copies {
     /// The first vertex whose row is copied; the number of vertices if none is.
     first: u32,
-    /// For each vertex from `first` on, the index of its row in `entries`; last, the end of the last row.
+    /// For each vertex from `first` on, the index of its row in `entries`, followed by the end of the last row.
     starts: Buffer<u32>,
     /// The copied rows, at the end of the buffer.
     entries: Buffer<u32>,
@@ -91,9 +92,9 @@ impl<'a> RowHalf<'a> {
         (block, (row - block.first_row) as usize)
     }
 
-    /// Reads ahead from the disk for a pass over all rows from the last to the first. The pass is at row `row`;
-    /// requests the entries before it. `asked` has the block read last, and the index of the first entry requested from
-    /// it. Frees the pages of blocks that the pass has left.
+    /// Reads ahead from the disk for a pass over all rows from the last to the first. The pass is at row `row`, so
+    /// entries before it are requested. `asked` has the last block that was requested, and the index of its first
+    /// requested entry. Frees the pages of blocks that the pass has left.
     fn read_ahead_of_pass(&self, row: u32, asked: &mut Option<(usize, usize)>) {
         let b = self.block_of(row);
         let block = &self.blocks[b];
@@ -141,11 +142,11 @@ pub(super) struct SearchRows<'a> {
     direction: Direction,
     /// Number of vertices that have edges.
     vertices: u32,
-    /// Copies of rows, or room for them, if there is memory.
+    /// Copies of rows, or memory reserved for copies; `None` if there is no memory.
     copies: Option<Copies>,
 }
 
-/// The bitmap of reached vertices, and how it is looked up.
+/// The bitmap of reached vertices, and the way to look it up.
 type Reached<'a> = (&'a [AtomicU64], Lookup);
 
 /// The row of a vertex in two halves: the neighbours with smaller numbers, and the neighbours with larger ones.
@@ -218,8 +219,8 @@ impl<'a> SearchRows<'a> {
     }
 
     /// Copies as many of the last rows as fit, without the neighbours that are `reached`. Vertices that are `finished`
-    /// get an empty row. Rows then have other chunks than before. If rows are in memory, nothing is copied while more
-    /// entries are left than fit.
+    /// get an empty row. Afterwards, the chunks of a row differ from those before. If rows are in memory, copies
+    /// nothing while the remaining entries do not fit.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].

@@ -4,9 +4,9 @@
 //! row in chunks of 64 neighbours. Vector instructions look up all neighbours of a chunk in the bitmap at once, and
 //! make a mask of the *new* neighbours, which are not reached yet. The stack keeps this mask while the search is in a
 //! subtree. So only new neighbours are looked up twice. Most subtrees are small, so the search prefetches the records
-//! and rows of the next few new neighbours. A vertex with one edge has no row to process, because the search came by
-//! that edge. A vertex without new neighbours is finished at once, without a stack entry. Rows begin with vertices of
-//! high degree, which are reached early. A chunk that ends before the first unreached vertex has no new neighbours.
+//! and rows of the next few new neighbours. The row of a vertex with one edge is not processed, because the search came
+//! by that edge. A vertex without new neighbours is finished at once, without a stack entry. Rows begin with vertices
+//! of high degree, which are reached early. A chunk that ends before the first unreached vertex has no new neighbours.
 
 use super::record::{DfsTree, NONE};
 use super::rows::{Neighbours, SearchRows};
@@ -24,7 +24,7 @@ const BELOW: usize = 6;
 /// Number of 64-bit words of a stack entry. The first word has a vertex in its lower half, and the number of a chunk
 /// (64 neighbours) of its row in the upper half. The second word is the mask of the unreached neighbours in this chunk.
 const WORDS: usize = 2;
-/// Chunk number in the stack entry of a row that is not searched yet. The next number wraps to 0.
+/// Chunk number in the stack entry of a row from which no chunk is searched yet. The next chunk number wraps to 0.
 const BEFORE_FIRST: usize = u32::MAX as usize;
 
 /// State of a depth-first search between two calls of [`DfsWalk::advance`].
@@ -82,8 +82,8 @@ impl DfsWalk {
         &self.stack[..WORDS * self.height]
     }
 
-    /// Resumes a search from the records in `tree` and the vertices in the stack entries `stack`; their chunk numbers
-    /// and masks are ignored. Returns false if `stack` is invalid.
+    /// Resumes a search from the records in `tree` and the vertices in the stack entries `stack`. Ignores the chunk
+    /// numbers and masks in these entries. Returns false if `stack` is invalid.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
         let (places, rest) = stack.as_chunks::<WORDS>();

@@ -1,9 +1,9 @@
 //! Articulation points and bridges of an undirected graph, from its depth-first forest (Hopcroft and Tarjan: Efficient
 //! algorithms for graph manipulation, CACM 1973).
 //!
-//! The low point of a vertex is the smallest preorder number of all vertices in its subtree and their neighbours. Edges
-//! from these vertices to their parents do not count. First, all threads find the smallest preorder number in the row
-//! of each vertex. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
+//! The low point of a vertex is the smallest preorder number of all vertices in its subtree and their neighbours.
+//! Neighbours that are parents do not count. First, all threads find the smallest preorder number in the row of each
+//! vertex. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;

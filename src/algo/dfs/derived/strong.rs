@@ -1,6 +1,6 @@
 //! Strongly connected components and a cycle of a directed graph, from its depth-first forest (Tarjan: Depth-first
 //! search and linear graph algorithms, SIAM Journal on Computing 1972). Rows have no loops, so the driver looks for
-//! loops.
+//! loops elsewhere.
 //!
 //! Vertices are processed in postorder. Each edge of a vertex leads to a vertex that was reached before this one was
 //! left. The low point of a vertex is the smallest preorder number among its out-neighbours that are in no component

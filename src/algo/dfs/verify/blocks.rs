@@ -27,7 +27,7 @@ const JOINED: u8 = 16;
 
 /// The blocks (biconnected components) of a depth-first forest.
 pub(super) struct BlockCheck {
-    /// For each vertex, an ancestor or the vertex itself. The edge from the vertex to its parent and the edge from the
+    /// For each vertex, the vertex itself or an ancestor. The edge from the vertex to its parent and the edge from that
     /// ancestor to its parent are in the same block.
     up: Buffer<AtomicU32>,
     marks: Buffer<u8>,

@@ -20,8 +20,8 @@ pub(super) struct DfsColumns<'a> {
 
 impl DfsColumns<'_> {
     /// Calls `each` with every vertex that has an edge and the vertex's value in the column `name`. The vertex is given
-    /// by its position in the order of vertices. Other vertices must have the value -1, except that a source without
-    /// edges must have the value `own`.
+    /// by its position in the order of vertices. A source without edges must have the value `own`, and other vertices
+    /// without edges the value -1.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the column has another length or other values, or if `each` returns false; read
@@ -47,8 +47,9 @@ impl DfsColumns<'_> {
         Ok(())
     }
 
-    /// Returns the position in the order of vertices of the vertex that the value `number` of a column refers to, if
-    /// the vertex has an edge. `reached` says whether the value belongs to a reached vertex. Only then may -1 be an id.
+    /// Returns the vertex to which the value `number` of a column refers, as a position in the order of vertices.
+    /// Returns `None` if the vertex has no edge. `reached` says whether the value belongs to a reached vertex. Only
+    /// then may -1 be an id.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();

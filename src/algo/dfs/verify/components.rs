@@ -129,7 +129,7 @@ impl ComponentCheck {
     }
 }
 
-/// Reads a topological order from its column. Every reached vertex must have a position of its own.
+/// Reads a topological order from its column. No two reached vertices may have the same position.
 fn topological(columns: &DfsColumns<'_>, tree: &DfsTree, budget: &Budget) -> Result<Buffer<u32>> {
     let vertices = tree.vertices() as usize;
     let mut places: Buffer<u32> = budget.zeroed(vertices, "the topological order (4 bytes a vertex)")?;

@@ -32,7 +32,8 @@ use cycle::{CycleCheck, check_loops};
 use repeats::Repeats;
 use tree_check::TreeCheck;
 
-/// Checks the columns of a depth-first search against the edges. Returns what was checked, as a text for the report.
+/// Checks the columns of a depth-first search against the edges. Returns a sentence for the report that says what was
+/// checked.
 ///
 /// # Errors
 /// [`Error::Validation`] if the columns are not those of the search that `table` requests; [`Error::Limit`]; read
@@ -65,7 +66,7 @@ pub(super) fn verify(
     let name = |v: u32| places.name(v);
     let as_error = |fault: DfsFault| fault.error(&name);
     let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(as_error)?;
-    // The tree has the same preorder numbers, but a second copy would take more memory than the run itself.
+    // The tree has the same preorder numbers. A second copy would take more memory than the run itself.
     numbers.pre = budget.zeroed(0, "preorder to validate")?;
     let (mut depth, mut depths) = (0, Bins::default());
     for of in numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)) {

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// For each vertex, how often the input has the edge to its parent, counted up to 2 in each direction.
+/// For each vertex, the number of times that the input has the edge to its parent. Counts in each direction stop at 2.
 pub(super) struct Repeats {
     /// For each vertex, the count of edges from its parent in the lower 16 bits, and to its parent in the upper 16
     /// bits.

@@ -25,7 +25,7 @@ pub struct TraverseStats {
     pub expanded: u64,
     /// Traffic between ranks in all levels, including levels that `levels` leaves out.
     pub sent: Traffic,
-    /// The first 1000 levels, in order. The first of them is the root alone.
+    /// The first 1000 levels, in order. The first level is the root alone.
     pub levels: Vec<TraverseLevel>,
     /// Seconds of each kind of step, averaged over ranks. `None` if steps are not measured separately.
     pub steps: Option<StepTimes>,

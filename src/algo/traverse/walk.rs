@@ -13,14 +13,14 @@ use crate::memory::{Budget, Buffer, populate};
 use crate::process::signals;
 use std::time::Instant;
 
-/// State of one rank in a search level by level, which all ranks do together.
+/// State of one rank in a search level by level. All ranks search together.
 pub struct Traversal<L> {
     ownership: VertexOwnership,
     exchange: CandidateExchange,
     levels: L,
     /// Buffer for the candidates of a piece (a range of the frontier's edges that is expanded at once).
     pairs: Buffer<u64>,
-    /// Maximum number of row entries that are expanded at once (a piece). All ranks use the same number.
+    /// Maximum number of row entries that are expanded at once (a piece). It is the same on all ranks.
     piece: u64,
 }
 

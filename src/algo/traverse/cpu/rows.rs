@@ -14,7 +14,7 @@ pub(super) struct Expansion<'a> {
     pub direction: Direction,
     /// The vertices of the frontier, ascending.
     pub vertices: Buffer<u32>,
-    /// Number of edges before each vertex of the frontier; last, the number of all edges.
+    /// Number of edges before each vertex of the frontier, followed by the number of all edges.
     pub offsets: Buffer<u64>,
     /// Number of vertices in the frontier.
     pub count: usize,

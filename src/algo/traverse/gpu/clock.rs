@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Function that selects a field of [`StepTimes`].
 pub(super) type Step = fn(&mut StepTimes) -> &mut f64;
 
-/// Number of events in the queue from which on the host should wait for the GPU before it queues more work.
+/// Once the queue has this many events, the host should wait for the GPU before it queues more work.
 const MANY: usize = 64;
 
 /// Events in a GPU queue: the start of a measurement, and the end of each step after it.
@@ -46,7 +46,7 @@ impl StepClock {
         self.place(queue, self.ends.len())
     }
 
-    /// Returns true if the host should wait for the GPU before it queues more.
+    /// Returns true if the host should wait for the GPU before it queues more work.
     pub fn is_full(&self) -> bool {
         self.ends.len() >= MANY
     }

@@ -1,4 +1,4 @@
-//! Counterpart of a struct in `kernels/traverse.cu`; the layouts must match.
+//! Rust definition of a struct in `kernels/traverse.cu`. The layouts must match.
 
 /// The vertices that a rank owns, in the form that kernels read: GPU addresses and sizes.
 #[derive(Debug, Clone, Copy)]

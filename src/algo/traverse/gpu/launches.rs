@@ -126,7 +126,7 @@ impl Launches {
     fn prune(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let count = end - first;
         let arguments = (self.owned, vertices, first, end, self.sorter.input().address());
-        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the
+        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, all of which belong to the
         // frontier.
         unsafe { queue.launch(&self.search, queue.grid(count.into()), arguments)? };
         clock.end(queue, |steps| &mut steps.search)?;
@@ -146,15 +146,15 @@ impl Launches {
         let GpuOutbox { pairs, ends } = self.outbox();
         queue.fill(self.memory.ends, 0)?;
         if self.owned.ranks > 1 {
-            // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first
+            // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the position of its first
             // pair.
             unsafe {
                 queue.launch(&self.atomic_count, grid, (self.owned, vertices, first, end, ends))?;
                 queue.launch(&self.atomic_ends, queue.grid(1), (self.owned, ends))?;
             }
         }
-        // SAFETY: the arguments match the kernel's; all appended pairs were counted before, so that each rank's pairs
-        // end where those of the next rank begin.
+        // SAFETY: the arguments match the kernel's; all appended pairs were counted before, so the pairs of each rank
+        // end where the pairs of the next rank begin.
         unsafe { queue.launch(&self.atomic, grid, (self.owned, vertices, first, end, ends, pairs)) }
     }
 

@@ -10,11 +10,11 @@ use crate::gpu::{Arena, DeviceSlice};
 /// expanded at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraverseMemory {
-    /// Start of each row in `targets`, and the end of the last row. The rows are those of this rank's vertices.
+    /// Start of the row of each vertex of this rank in `targets`, followed by the end of the last row.
     pub starts: DeviceSlice<u32>,
     /// Neighbours in the rows of this rank's vertices, one row after another.
     pub targets: DeviceSlice<u32>,
-    /// Number of candidates (edges) before each vertex of the frontier; last, the number of all candidates.
+    /// Number of candidates (edges) before each vertex of the frontier, followed by the number of all candidates.
     pub offsets: DeviceSlice<u32>,
     pub frontier: DeviceSlice<u32>,
     pub parents: DeviceSlice<u32>,

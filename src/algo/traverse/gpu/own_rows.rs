@@ -9,7 +9,7 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Returns the start of the row of each vertex that this rank owns, and the end of the last row.
+/// Returns the start of the row of each vertex that this rank owns, followed by the end of the last row.
 pub(super) fn starts(
     ownership: &VertexOwnership,
     degrees: &[u32],
@@ -35,7 +35,7 @@ pub(super) struct OwnRows<'a> {
     pub rows: &'a Adjacency<'a>,
     pub ownership: &'a VertexOwnership,
     pub direction: Direction,
-    /// Start of the row of each vertex that this rank owns, and the end of the last row.
+    /// Start of the row of each vertex that this rank owns, followed by the end of the last row.
     pub starts: &'a [u32],
 }
 

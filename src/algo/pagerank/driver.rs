@@ -121,7 +121,7 @@ impl<'g> Engine<'g> {
         rows().map(Engine::Cpu)
     }
 
-    /// Sums contributions. If this fails, `state` is still that of the previous iteration.
+    /// Sums contributions. If this fails, `state` stays as it was after the previous iteration.
     fn pull(&mut self, state: &mut State<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu(rows) => state.pull(rows, threads),

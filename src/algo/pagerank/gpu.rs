@@ -25,15 +25,15 @@ const PURPOSE: &str = "[pagerank] on this graph";
 /// Number of entries and ends of rows that a warp takes at a time.
 const CHUNK: u64 = constant(TEXT, "CHUNK") as u64;
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with edges, `personalised` of
-/// which are personalised.
+/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with edges. `personalised` is
+/// the number of personalised vertices among them.
 pub(super) fn least_bytes(vertices: u64, personalised: u64) -> u64 {
     let state = 3 * slice_bytes::<u64>(vertices) + slice_bytes::<u32>(vertices) + slice_bytes::<u32>(personalised);
     (state + slice_bytes::<Totals>(1) + passes::least_bytes()).next_multiple_of(1 << 20)
 }
 
-/// Shares of the jumps for new ranks, with the damping factor and the personalised vertices. The memory layout must
-/// match `Bases` in the kernels.
+/// Shares of the jumps from which new ranks are computed, with the damping factor and the personalised vertices. The
+/// memory layout must match `Bases` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Bases {
@@ -65,7 +65,7 @@ pub(super) struct GpuRanks<'a> {
 }
 
 impl<'a> GpuRanks<'a> {
-    /// Copies the ranks of `state` to the GPU, and the rows, too, if all of them fit. Computes contributions. Also
+    /// Copies the ranks of `state` to the GPU. Copies the rows too, if all of them fit. Computes contributions. Also
     /// returns the sum, in units, of the ranks of vertices without out-edges.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl<'a> GpuRanks<'a> {
         Ok((ranks, found[1]))
     }
 
-    /// Sums contributions along all rows. If this fails, the ranks are still those of the previous iteration.
+    /// Sums contributions along all rows. If this fails, the ranks stay as they were after the previous iteration.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].

@@ -18,7 +18,7 @@ pub enum Variant {
 
 const VARIANTS: [(&str, Variant); 2] = [("gap", Variant::Gap), ("graphalytics", Variant::Graphalytics)];
 
-/// Largest allowed number of iterations.
+/// Maximum number of iterations that a table may ask for.
 const MOST: u64 = 1_000_000;
 /// Default number of iterations: the maximum for `gap`, and the fixed number for `graphalytics`.
 const ITERATIONS: [u64; 2] = [1000, 10];
@@ -114,7 +114,8 @@ impl Pagerank {
         })
     }
 
-    /// Returns true if the iterations end after `done` of them. The last one changed all ranks together by `change`.
+    /// Returns true if the iterations end after `done` iterations. `change` is the sum of the changes of all ranks in
+    /// the last one.
     pub(super) fn ends(&self, done: u64, change: f64) -> bool {
         done >= self.iterations || done > 0 && self.is_converged(change)
     }
@@ -125,8 +126,8 @@ impl Pagerank {
         self.tolerance.is_some_and(|tolerance| change < tolerance)
     }
 
-    /// Returns an upper bound of the number of iterations. Each change is at most `damping` times the one before, and
-    /// the first is at most 2.
+    /// Returns an upper bound of the number of iterations. The change in an iteration is at most `damping` times the
+    /// previous change, and the first change is at most 2.
     pub(super) fn most_iterations(&self) -> u64 {
         let Some(tolerance) = self.tolerance else { return self.iterations };
         // Without damping the second iteration changes nothing.

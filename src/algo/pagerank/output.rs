@@ -24,7 +24,7 @@ pub struct PagerankOutput {
     pub converged: Option<bool>,
     /// Sum of all ranks.
     pub sum: f64,
-    /// The vertices of the highest ranks, descending; equal ranks by ascending id.
+    /// The vertices with the highest ranks, by descending rank. Equal ranks are in ascending order of ids.
     pub largest: Vec<RankedVertex>,
     /// Number of vertices by rank, in ascending order.
     pub by_rank: Vec<RankBin>,
@@ -39,7 +39,7 @@ pub struct RankedVertex {
     pub rank: f64,
 }
 
-/// Vertices of similar ranks.
+/// Number of vertices whose ranks are similar.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankBin {
     /// The smallest rank of the bin: a power of two, or 0. The bin ends before twice this rank.
@@ -68,7 +68,7 @@ impl RankCounts {
     }
 }
 
-/// The rows of the vertices with the highest ranks, by descending rank, with their ranks.
+/// The highest ranks, descending, each with the row of its vertex.
 #[derive(Debug, Default)]
 pub(in crate::algo) struct LargestRanks(Vec<(f64, u64)>);
 

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of row entries in a part, unless a single row has more.
 const PART: u64 = 1 << 15;
-/// Number of entries between a prefetch and its use. A processor does not look ahead by itself beyond the end of a
-/// short row, because it mispredicts the branch there.
+/// Number of entries between a prefetch and its use. Hardware does not prefetch beyond the end of a short row, because
+/// the branch there is mispredicted.
 const AHEAD: usize = 48;
 
 /// Consecutive rows of a block.
@@ -160,7 +160,7 @@ fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mu
 }
 
 /// Returns the sum of the contributions of the neighbours in `row`. Prefetches the contributions of the later
-/// neighbours `ahead`, which are at most as many.
+/// neighbours `ahead`. `ahead` must not be longer than `row`.
 #[inline]
 fn sum_of(row: &[u32], ahead: &[u32], contributions: &[u64]) -> u64 {
     let add = |sum: u64, &u: &u32| sum.wrapping_add(contributions[u as usize]);

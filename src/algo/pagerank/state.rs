@@ -23,7 +23,7 @@ pub(super) struct State<'d> {
     /// Contribution of each vertex to each of its out-neighbours, in units.
     contributions: Buffer<u64>,
     sums: Buffer<u64>,
-    /// Rank of each isolated vertex: first of one that is not personalised, then of one that is.
+    /// Ranks of isolated vertices: the first if the vertex is not personalised, the second if it is.
     pub isolated: [f64; 2],
     /// Sum of the ranks of vertices without out-edges, in units.
     sinks: u64,
@@ -110,8 +110,8 @@ impl<'d> State<'d> {
         Ok(())
     }
 
-    /// Sets the sum of the ranks of all vertices without out-edges. `connected` is the sum, in units, over those that
-    /// have in-edges. Isolated vertices are added to it.
+    /// Sets the sum of the ranks of all vertices without out-edges. `connected` is the sum over those that have
+    /// in-edges, in units. This function adds the isolated vertices.
     pub(super) fn set_sinks(&mut self, connected: u64, teleport: &Teleport) {
         self.sinks = connected.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
     }
@@ -142,7 +142,8 @@ impl<'d> State<'d> {
         let of_share = self.each_part(share, threads, |mut part, degrees| {
             let mut personalised = teleport.personalised_from(part.first as u32).iter().map(|&v| v as usize);
             let (mut totals, mut from) = (Totals::default(), 0);
-            // Personalised vertices are few, and the loop between them has one base.
+            // Personalised vertices are few. All vertices between two of them have the same base, and are updated
+            // together.
             while from < part.ranks.len() {
                 let next = personalised.next().map_or(usize::MAX, |v| v - part.first).min(part.ranks.len());
                 update(&mut part, from..next, (bases.of_all, damping), degrees, &mut totals);
@@ -160,7 +161,7 @@ impl<'d> State<'d> {
         Ok(self.finish(teleport, damping, Totals { change, sinks }))
     }
 
-    /// Completes an iteration after the vertices with edges have got their new ranks. `totals` are the totals of these
+    /// Completes an iteration once the vertices with edges have their new ranks. `totals` are the totals of these
     /// vertices. Returns the sum of the changes of all ranks.
     pub(super) fn finish(&mut self, teleport: &Teleport, damping: f64, totals: Totals) -> f64 {
         let Bases { of_all, personalised } = self.bases(teleport);
@@ -172,7 +173,7 @@ impl<'d> State<'d> {
         arithmetic::number(totals.change.wrapping_add(changes))
     }
 
-    /// Returns the sum of all ranks. This rank of the job must have all of them.
+    /// Returns the sum of all ranks. This rank of the job must have the ranks of all vertices.
     pub(super) fn sum(&self, teleport: &Teleport) -> f64 {
         let connected = self.ranks.iter().fold(0u64, |sum, &rank| sum.wrapping_add(arithmetic::units(rank)));
         arithmetic::number(

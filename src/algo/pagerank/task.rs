@@ -63,7 +63,7 @@ impl Algorithm for Pagerank {
         let (state, ranks, trials) =
             (State::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
         let pieces = if ranks > 1 { 16 * Comm::PIECE as u64 } else { 0 };
-        // A limit that is enough for a job is enough to verify its results.
+        // The memory limit of a job must also be enough to verify its results.
         let verify = verify::least_bytes(graph.ids, graph.edges, resources.threads) + graph.reading;
         let host_memory = (state + pieces).max(verify);
         let iterations = trials as f64 * self.most_iterations() as f64;
@@ -100,7 +100,7 @@ impl Algorithm for Pagerank {
         let is_rank = |&bits: &u64| (0.0..=1.0).contains(&f64::from_bits(bits));
         let (head, ranks) = (saved.words(0)?, saved.words(1)?);
         let sum: f64 = ranks.iter().map(|&bits| f64::from_bits(bits)).sum();
-        // Rounding errors of the additions may lead to slightly more than 1.
+        // The additions are rounded, so the sum may be slightly more than 1.
         if head.len() != 4 || ranks.len() as u64 != units.vertices || !ranks.iter().all(is_rank) || sum > 1.0 + 1e-6 {
             return Err(saved.other("not ranks of this graph"));
         }

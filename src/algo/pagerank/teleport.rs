@@ -17,11 +17,11 @@ pub(super) struct Teleport {
     spreads_sinks: bool,
     /// Number of vertices, including isolated ones.
     vertices: u64,
-    /// The vertices to which jumps lead, ascending. Empty if jumps lead to all.
+    /// The vertices to which jumps lead, ascending. Empty if jumps lead to all vertices.
     pub personalised: Vec<u32>,
-    /// Isolated vertices to which jumps lead, ascending, by the numbers that columns of ids have for them.
+    /// Isolated vertices to which jumps lead, ascending, by their numbers in columns of ids.
     pub personalised_isolated: Vec<u64>,
-    /// Number of isolated vertices that are not in `personalised_isolated`, and number of those that are.
+    /// Number of isolated vertices that are not in `personalised_isolated`, and number of isolated vertices that are.
     pub isolated: [u64; 2],
 }
 
@@ -76,8 +76,8 @@ impl Teleport {
         self.personalised_isolated.binary_search(&number).is_ok()
     }
 
-    /// Returns some of `rows`, which all belong to isolated vertices. Among them are the rows of the `most` highest
-    /// ranks. The vertex in row `r` has the number `r + first_id` in columns of ids.
+    /// Returns a part of `rows` that includes the rows of the `most` highest ranks. All vertices in `rows` are
+    /// isolated. The vertex in row `r` has the number `r + first_id` in columns of ids.
     pub(super) fn isolated_rows(&self, rows: Range<u64>, first_id: u64, most: usize) -> Vec<u64> {
         let own = self.personalised_isolated.iter().filter_map(|number| number.checked_sub(first_id));
         let others = rows.clone().filter(|row| !self.is_personalised_isolated(row + first_id)).take(most);
@@ -87,7 +87,7 @@ impl Teleport {
     }
 
     /// Adds up a number of units over all isolated vertices. `of(0)` returns the number for a vertex that is not
-    /// personalised, and `of(1)` for one that is.
+    /// personalised, and `of(1)` the number for a personalised vertex.
     pub(super) fn isolated_total(&self, of: impl Fn(usize) -> u64) -> u64 {
         (0..2).map(|kind| self.isolated[kind].wrapping_mul(of(kind))).fold(0, u64::wrapping_add)
     }

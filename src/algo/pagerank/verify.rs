@@ -18,8 +18,8 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check by one iteration takes for each id: a rank, a sum and a degree, and the id of a vertex of a kept
-/// graph.
+/// Bytes that a check by one iteration takes for each id: a rank, a sum and a degree. If the check reads a prepared
+/// graph, also the id of a vertex.
 const ID_BYTES: u64 = 24;
 /// Bytes that a check of all iterations takes for each id: a rank, a contribution, a sum and a degree.
 const EXACT_ID_BYTES: u64 = 28;
@@ -44,11 +44,11 @@ struct Check<'a> {
     personalised: Vec<u64>,
 }
 
-/// Ranks by the row of the column.
+/// Ranks of vertices, by rows of the column.
 struct RankVector {
     of_rows: Buffer<f64>,
-    /// Rank of the vertices in later rows, which have no edge: first of those that are not personalised, then of those
-    /// that are.
+    /// Ranks of the vertices in later rows, which have no edge: the first if the vertex is not personalised, the second
+    /// if it is.
     later: [f64; 2],
 }
 
@@ -70,7 +70,7 @@ pub(super) fn compare(
     personalised.sort_unstable();
     let check = Check { options, edges, results, ids, rows: info.ids as usize, personalised };
     let list = EdgeList::bytes_of_graph(results, 1);
-    // Reading the input takes memory, too.
+    // Reading the input takes memory as well.
     let needed = list + EXACT_ID_BYTES * info.ids + edges.scratch_bytes(threads) + 4 * info.connected;
     if needed <= budget.free() { check.all_iterations(output, list) } else { check.one_iteration(output) }
 }
@@ -235,15 +235,16 @@ impl Check<'_> {
         bases(self.options.damping, sinks, self.results.info.rows(), (personalised > 0).then_some(personalised))
     }
 
-    /// Returns the number of vertices in rows from `rows` on: first of those that are not personalised, then of those
-    /// that are.
+    /// Returns the number of vertices in rows from `rows` on: first the vertices that are not personalised, then the
+    /// personalised ones.
     fn later_rows(&self) -> [u64; 2] {
         let later = self.results.info.rows() - self.rows as u64;
         let own = self.personalised.iter().filter(|&&row| row >= self.rows as u64).count() as u64;
         [later - own, own]
     }
 
-    /// Returns the parts of the result that follow from the ranks alone: their sum, the largest and the counts.
+    /// Returns the parts of the result that follow from the ranks alone: the sum, the highest ranks, and the counts by
+    /// rank.
     fn figures(&self, ranks: &RankVector) -> PagerankOutput {
         let (mut counts, mut largest, mut sum) = (RankCounts::default(), LargestRanks::default(), 0u64);
         for (row, &rank) in (0..).zip(&*ranks.of_rows) {

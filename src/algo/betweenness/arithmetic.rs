@@ -14,10 +14,10 @@ pub(super) trait Count: Number + PartialEq {
     /// Returns the sum.
     fn plus(self, other: Self) -> Self;
 
-    /// Whether the sum of up to `terms` counts, none larger than this one, is the same in any order.
+    /// Returns whether up to `terms` counts, none larger than this one, have the same sum in any order.
     fn sums_exactly(self, terms: u64) -> bool;
 
-    /// Adds the count to the one whose bits are in `cell`. Returns whether that one was 0.
+    /// Adds this count to the count in `cell`, which holds its bits. Returns whether the count in `cell` was 0.
     fn add_to(self, cell: &AtomicU64) -> bool;
 
     /// Returns whether a count is too large for the type.
@@ -91,7 +91,7 @@ impl Count for u64 {
         if small == 0 || shift > u64::from(BITS) {
             return large;
         }
-        // Some more bits round the sum to the nearest.
+        // The extra bits are used to round the sum to nearest.
         let sum = (mantissa(large) << 20) + ((mantissa(small) << 20) >> shift);
         wide(sum, exponent(large) - 20)
     }

@@ -75,7 +75,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
         failpoint::hit("betweenness.unit").map_err(|e| Error::io("sum dependencies", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, extent.is_some(), &checkpoint);
         if let Some(Extent { reached, depth }) = extent.filter(|_| !is_cut) {
-            // The arrays still have the search before if a source has no edge.
+            // If a source has no edge, the arrays still have the previous search.
             if depth > 0 {
                 engine.add_to(&mut totals, run.threads)?;
             }

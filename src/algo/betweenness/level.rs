@@ -168,8 +168,8 @@ fn listed(parts: &[&[u32]], some: Range<usize>) -> impl Iterator<Item = u32> + C
     parts[some].iter().copied().flatten().copied()
 }
 
-/// Sets the element of `values` of each vertex in `list` to what `update` returns for the vertex and the element.
-/// Returns whether `update` returned true for some vertex.
+/// Sets the element of `values` of each vertex in `list` to the value that `update` returns for the vertex and the old
+/// element. Returns whether `update` returned true for some vertex.
 ///
 /// # Errors
 /// [`crate::Error::Addresses`] if no thread can be started.

@@ -25,7 +25,7 @@ pub struct BetweennessOutput {
     pub depth: u64,
     /// Number by which sums of dependencies are divided.
     pub divisor: f64,
-    /// The vertices of the highest scores, descending; equal scores by ascending id.
+    /// The vertices with the highest scores, by descending score. Equal scores are in ascending order of ids.
     pub largest: Vec<CentralVertex>,
     /// Number of vertices by score, in ascending order.
     pub by_score: Vec<RankBin>,

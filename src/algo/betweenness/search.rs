@@ -17,8 +17,8 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What [`SPARSE`] is while counts can be added up along the rows of the last level, for each rank, because all ranks
-/// do so.
+/// Replaces [`SPARSE`] while counts can be added up along the rows of the last level. It is multiplied by the number of
+/// ranks, because every rank adds up all counts.
 const DENSE: u64 = 2;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes.
@@ -134,7 +134,7 @@ impl<'g, C: Count> Search<'g, C> {
         let mut level = 0..1;
         self.extent.reached = 1;
         let mut unreached = self.rows.all_entries() >> direction.shift();
-        // Whether the counts of the next level are the same in whatever order they are added up.
+        // Whether the sums for the next level are the same in any order of addition.
         let mut adds = C::ONE.sums_exactly(self.rows.longest);
         while !level.is_empty() {
             let list = &self.order[level.clone()];
@@ -218,7 +218,7 @@ impl<'g, C: Count> Search<'g, C> {
     /// Sums counts or shares for the vertices of a level. Ranks divide large levels. Collective.
     fn pull(&mut self, level: Range<usize>, way: EdgeDirection, workers: Workers<'_>) -> Result<()> {
         let Search { rows, order, paths, shares, sums, .. } = self;
-        // On the way back, only the vertices of the next level have shares that a vertex adds up.
+        // On the way back, only vertices of the next level have shares that count.
         let (values, from): (&[C], u32) = if way == In { (paths, 0) } else { (shares, order[level.end]) };
         let list = &order[level];
         let comm = workers.comm;

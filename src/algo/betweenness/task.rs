@@ -18,8 +18,8 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes for each entry of a row, in a search from a source, and again when dependencies
-/// are computed.
+/// Nanoseconds that one thread takes for each row entry, once in a search from a source, and once when dependencies are
+/// computed.
 const ENTRY: f64 = 4.0;
 /// Nanoseconds that one thread takes for each vertex in a search from a source.
 const VERTEX: f64 = 40.0;
@@ -27,7 +27,7 @@ const VERTEX: f64 = 40.0;
 const COLUMN: f64 = 20.0;
 /// Nanoseconds that a GPU takes for each entry of a row in a search from a source (H200).
 const ENTRY_ON_GPU: f64 = 0.006;
-/// Bytes of memory for each source: for its ids in the result, and for drawing sources.
+/// Bytes of memory for each source: for its id in the result, and for drawing sources.
 const SOURCE: u64 = 128;
 
 impl Algorithm for Betweenness {

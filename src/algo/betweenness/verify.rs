@@ -14,8 +14,8 @@ use crate::results::read::READING;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
-/// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a count, a dependency,
-/// a sum.
+/// Bytes that a check takes for each id: the index of its first edge, a distance, a place in the queue, a count, a
+/// dependency, a sum.
 const ID_BYTES: u64 = 40;
 /// Largest accepted relative difference between two scores, which are summed in different orders.
 const TOLERANCE: f64 = 1e-9;

@@ -1,5 +1,5 @@
-//! Pulls along long rows. Their pieces are added up in the order of their first neighbours, so that the values of these
-//! neighbours come from the GPU's cache. Then the sums of the pieces of each row are added up in order.
+//! Pulls along long rows. The pieces of these rows are added up in the order of their first neighbours, so that the
+//! values of the neighbours come from the GPU's cache. Then the sums of the pieces of each row are added up in order.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
@@ -31,9 +31,10 @@ pub(super) struct LongRows {
     pull: Kernel,
     join: Kernel,
     pieces: Pieces,
-    /// For each tile, where its pieces begin; and the number of all pieces.
+    /// Index of the first piece of each tile, followed by the number of all pieces.
     places: DeviceSlice<u32>,
-    /// Whether the listed pieces are of rows of in-neighbours (1) or not (0), and the number of pieces.
+    /// Direction and number of the listed pieces, if any are listed. The direction is 1 for rows of in-neighbours, and
+    /// 0 for rows of out-neighbours.
     listed: Option<(u32, u32)>,
 }
 
@@ -80,8 +81,8 @@ impl LongRows {
         })
     }
 
-    /// Lists the pieces of long rows, of in-neighbours if `enters` is 1, tile after tile, if they are not listed.
-    /// Returns their number.
+    /// Lists the pieces of long rows tile after tile, unless they are listed. `enters` is 1 for rows of in-neighbours,
+    /// and 0 for rows of out-neighbours. Returns the number of pieces.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -107,8 +108,8 @@ impl LongRows {
         Ok(count)
     }
 
-    /// Adds up the values of neighbours of some vertices with long rows: of in-neighbours if `enters` is 1. `pull` is
-    /// the kernels' struct `Pull`.
+    /// Adds up the values of neighbours of some vertices with long rows. `enters` is 1 for in-neighbours, and 0 for
+    /// out-neighbours. `pull` is the kernels' struct `Pull`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -121,7 +122,7 @@ impl LongRows {
     ) -> Result<()> {
         let count = self.list(queue, search, enters)?;
         let (search, pieces) = (*search, self.pieces);
-        // SAFETY: the arguments match the kernels'. The list has the vertices, and each piece has room for its sums.
+        // SAFETY: the arguments match the kernels'. The vertices are in the list, and each piece has room for its sums.
         unsafe {
             queue.launch(&self.mark, blocks(visited.count.div_ceil(THREADS)), (visited, pieces))?;
             queue.launch(&self.pull, blocks(count.div_ceil(THREADS)), (search, pieces, count, pull))?;

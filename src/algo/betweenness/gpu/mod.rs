@@ -70,11 +70,12 @@ impl<'g> GpuSearch<'g> {
         let all = mask((0..sources.len()).filter(|&s| sources[s].is_some()));
         self.state.begin(roots, all)?;
         let Some((steps, fronts)) = self.count(all)? else { return Ok(None) };
-        // The step of the level after this one, for each source that has one.
+        // For each source, the step of the next deeper level, if there is one.
         let mut next: [Option<&Step>; SOURCES] = [None; SOURCES];
         for (number, step) in steps.iter().enumerate().rev() {
             signals::check()?;
-            // Nothing depends on the deepest level of a source, nor counts for the source itself.
+            // Vertices in the deepest level of a source have no successors, and the dependency of the source itself
+            // does not count.
             let leaves = mask(members(step.sources).filter(|&s| next[s].is_none() || number == 0));
             let after = || members(step.sources).filter_map(|s| next[s]);
             let first = after().map(|next| next.first).min().unwrap_or(0);

@@ -38,9 +38,9 @@ pub(super) const SHARES: u32 = constant(TEXT, "SHARES");
 const NOTHING: u32 = constant(TEXT, "NOTHING");
 /// Number of threads that push along a long row, and along a short one.
 const PUSHING: [u32; 2] = [32 * THREADS, 32];
-/// A lane counts along rows of at most this many entries.
+/// Maximum number of entries of a row that a single lane adds up.
 const FEW: u32 = constant(TEXT, "FEW");
-/// Rows are searched for the first vertex that has a share, if more than one in this many vertices is before it.
+/// Rows are searched for the first vertex that has a share, if more than 1/`SEARCHES` of all vertices come before it.
 const SEARCHES: u32 = 256;
 /// The number of vertices that may have long rows is rounded up to a multiple of this.
 const LONGS: usize = 256;
@@ -168,7 +168,7 @@ pub(super) struct State<'g> {
     search: SearchArguments,
     /// The arrays that are 0 when a search begins.
     zeros: [DeviceSlice<u8>; 6],
-    /// All vertices from this one on have few entries.
+    /// The first vertex from which on all vertices have few entries.
     few_from: u32,
     long_rows: LongRows,
     direction: Direction,
@@ -201,7 +201,7 @@ impl<'g> State<'g> {
             add: kernel("betweenness_add")?,
         };
         let vertices = totals.len() as u64;
-        // The number of vertices up to the last one with at least so many entries in a row.
+        // Returns the number of vertices up to the last one that has at least `least` entries in a row.
         let upto = |least: u32| {
             let last = degrees.iter().rposition(|&degree| degree >= least);
             last.map_or(0, |row| direction.vertex(row as u32) as usize + 1)
@@ -371,7 +371,7 @@ impl<'g> State<'g> {
         if longs.count > 0 {
             self.long_rows.pull(queue, &self.search, (longs, self.direction.row(0, way)), pull)?;
         }
-        // SAFETY: the arguments match the kernel's. The list has the vertices.
+        // SAFETY: the arguments match the kernel's. The vertices are in the list.
         unsafe {
             let warps = THREADS / 32;
             let each = each_warp(shorts.count, warps * queue.grid(u64::MAX).blocks);
@@ -382,8 +382,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Counts the paths to the vertices of a step again, in the order in which CPUs add. A push adds in any order,
-    /// which matters if the sum is rounded. Returns false if a count is too large for f64.
+    /// Counts the paths to the vertices of a step again, in the order in which CPUs add. A push adds them in any order,
+    /// and the order matters if the sum is rounded. Returns false if a count is too large for f64.
     pub(super) fn recount(&mut self, step: [Visited; 2]) -> Result<bool> {
         self.settle(step, NOTHING, 0)?;
         self.pull(Pull::Counts, step)?;
@@ -391,7 +391,7 @@ impl<'g> State<'g> {
         Ok(self.found()?.too_large == 0)
     }
 
-    /// Adds the counts of a level to those of the next one, along its rows.
+    /// Adds the counts of a level to the counts of the next level, along the rows of the level.
     pub(super) fn push(&self, level: [Visited; 2]) -> Result<()> {
         for (visited, threads) in level.into_iter().zip(PUSHING) {
             let arguments = (self.search, visited, threads);
@@ -416,7 +416,7 @@ impl<'g> State<'g> {
 }
 
 /// Returns the number of vertices that a warp pulls for at a time, if there are `count` vertices and the GPU runs about
-/// `warps` warps at once. The fewer vertices, the fewer for each, so that all warps share the longest rows.
+/// `warps` warps at once. The number is smaller for fewer vertices, so that all warps share the longest rows.
 fn each_warp(count: u32, warps: u32) -> u32 {
     match count / warps {
         0 => 1,

@@ -166,8 +166,8 @@ fn blocks_of(ranks: usize, rank: usize, blocks: Range<u64>) -> Vec<usize> {
 }
 
 /// Sends to all ranks the parents of the vertices whose rows are in the blocks that were just joined. `of_ranks[r]` has
-/// the blocks of rank `r`. Afterwards nearly all vertices of high degree are in the tree of vertex 0 in every forest,
-/// so most later edges join nothing. Collective.
+/// the blocks of rank `r`. Afterwards, in every forest, nearly all vertices of high degree are in the tree of vertex 0.
+/// So most later edges join nothing. Collective.
 fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm), threads: usize) -> Result<()> {
     // On CPUs, a rank joins one block in a round.
     let vertices = |blocks: &Vec<usize>| blocks.first().map_or(0..0, |&b| vertices_of(&graph.block_store, b));

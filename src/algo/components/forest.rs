@@ -144,7 +144,7 @@ mod tests {
         forest.into_parents().to_vec()
     }
 
-    /// Vertices 4 and 5 are a component of their own, and a path joins 2 to vertex 0 late.
+    /// Vertices 4 and 5 form a separate component, and a path joins 2 to vertex 0 late.
     #[test]
     fn every_vertex_has_the_smallest_of_its_component_as_root() {
         let rows = [vec![], vec![0], vec![], vec![2], vec![], vec![4], vec![1, 2], vec![0, 1, 2, 6], vec![]];

@@ -1,4 +1,4 @@
-//! Weakly connected components, which ignore the direction of edges, and strongly connected ones.
+//! Weakly connected components, which ignore the direction of edges, and strongly connected components.
 //!
 //! For weakly connected components, the trees of a forest are joined along every edge in the lower half of rows, which
 //! contains each edge once. Blocks are read once, in order, so a graph may be larger than memory. The result does not

@@ -22,8 +22,8 @@ pub struct Components {
 }
 
 impl Components {
-    /// Returns true if the job needs strongly connected components. Without direction they are the weakly connected
-    /// ones.
+    /// Returns true if the job needs strongly connected components. If edges have no direction, weakly connected
+    /// components are enough.
     pub(super) fn is_strong(&self, direction: Direction) -> bool {
         self.strong && direction == Direction::Directed
     }

@@ -76,7 +76,7 @@ impl Algorithm for Components {
         let (forest, ranks, trials) =
             (Forest::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
         let merging = merge::bytes(resources.ranks, resources.nodes);
-        // A limit that is enough for a job is enough to verify its results.
+        // The memory limit of a job must also be enough to verify its results.
         let host_memory = (2 * forest + merging).max(verify::bytes(graph.ids, resources.threads));
         let joining = if resources.on_gpu {
             ENTRY_ON_GPU * graph.edges as f64 / ranks as f64

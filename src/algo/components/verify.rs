@@ -1,5 +1,5 @@
 //! Checks the result by computing the components again. The check reads the edges in the order of the input, identifies
-//! vertices by input ids, and joins them in a forest of its own.
+//! vertices by input ids, and joins them in a separate forest.
 
 use super::output::ComponentsOutput;
 use crate::algo::verify::reread::Ids;
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 /// Number of edges that a thread collects before it locks the forest.
 const BATCH: usize = 1 << 10;
 
-/// Returns the bytes of memory for a check that reads the blocks of a kept graph.
+/// Returns the bytes of memory for a check that reads the blocks of a prepared graph.
 pub(super) fn bytes(ids: u64, threads: usize) -> u64 {
     8 * ids + scratch_bytes(threads)
 }

@@ -17,7 +17,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `search` | the arrays, and the step that all phases take: threads and ranks visit the vertices of a list |
-//! | `trim` | vertices that are components of their own |
+//! | `trim` | vertices that are components by themselves |
 //! | `colour` | classes and components |
 //! | `verify` | computes the components again by Tarjan's algorithm |
 

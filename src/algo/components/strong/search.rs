@@ -114,7 +114,8 @@ pub(super) struct Search<'g> {
     next: VertexList,
     /// Bitmap of the vertices in `next`, for steps that may find a vertex more than once.
     queued: Buffer<AtomicU64>,
-    /// Whether large lists are sorted before a step. They are if some rank has no memory for all blocks.
+    /// Whether large lists are sorted before a step. They are sorted if the memory of some rank has no room for all
+    /// blocks.
     sorts: bool,
     steps: u64,
 }

@@ -1,4 +1,4 @@
-//! Vertices that are components of their own, because no edge enters or leaves them.
+//! Finds vertices that are components by themselves, because no edge enters or no edge leaves them.
 //!
 //! A vertex without a live neighbour of its class in one direction is on no cycle. Its removal may leave a neighbour
 //! without a live neighbour in that direction. Each vertex keeps a live neighbour in each direction, and looks for the
@@ -38,7 +38,7 @@ pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> 
 }
 
 /// Makes a live vertex a component by itself if it has no live neighbour of its class in direction `way`. Returns true
-/// if it did.
+/// if there is no such neighbour.
 fn is_removed(view: &View<'_>, v: u32, way: EdgeDirection, unpacked: &mut Unpacked) -> bool {
     let (own, mark) = (view.of(v), &view.marks[usize::from(way == Out)][v as usize]);
     // Neighbours before the mark are not live. 0 is the mark of a vertex that has not looked for a neighbour yet.

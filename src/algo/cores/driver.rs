@@ -130,7 +130,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the arrays of [`Peeling::gather`], also if the GPU computes them.
+    /// Returns the arrays of [`Peeling::gather`], which may come from the GPU.
     fn gather(&mut self) -> Result<[&[u32]; 2]> {
         match self {
             Engine::Cpu { peeling, exchange } => peeling.gather(exchange),

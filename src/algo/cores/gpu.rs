@@ -22,7 +22,7 @@ pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cores] on this graph, with all its rows";
-/// Minimum number of entries of a vertex that a whole block of threads removes.
+/// Minimum number of row entries of a vertex that a whole block of threads removes.
 const LONG: u64 = constant(TEXT, "LONG") as u64;
 /// Maximum number of layers that one launch of the kernel removes.
 const LAYERS: u32 = 256;

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of vertices of a layer that a thread takes at a time.
 const PART: usize = 1 << 6;
-/// Number of row entries, or of vertices, that make one more thread worth starting.
+/// Number of row entries, or of vertices, for which starting one more thread is worth its time.
 const SHARE: u64 = 1 << 15;
 /// Number of vertices whose counts of neighbours a thread checks at a time.
 const RANGE: usize = 1 << 13;
@@ -72,7 +72,7 @@ fn message_bytes(longest: u64) -> u64 {
     2 * 4 * (CHUNK + longest)
 }
 
-/// Where a peeling begins: with the whole graph, or after the layers that an earlier run has removed.
+/// State from which a peeling begins: the whole graph, or the graph without the layers that an earlier run has removed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begin<'s> {
     pub level: u32,
@@ -165,7 +165,7 @@ impl<'g> Peeling<'g> {
         RankExchange::open(comm, self.own, messages, budget)
     }
 
-    /// Returns the number of threads that are worth starting for `items` items.
+    /// Returns the number of threads to start for `items` items. A thread for very few items is not worth starting.
     fn threads(threads: usize, items: u64) -> usize {
         (items / SHARE).clamp(1, threads as u64) as usize
     }

@@ -59,7 +59,7 @@ impl Algorithm for Cores {
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
         let RankResources { ranks, nodes, threads, .. } = *resources;
         let longest = (graph.longest_whole_row << graph.direction.shift()).min(2 * graph.vertices);
-        // A limit that is enough for a job is enough to verify its results.
+        // The memory limit of a job must also be enough to verify its results.
         let host_memory = peeling::bytes(graph.vertices, longest, ranks, nodes)
             .max(graph.reading + verify::least_bytes(graph.ids, graph.edges, threads));
         let trials = f64::from(resources.trials);

@@ -21,8 +21,8 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and the id of a vertex of
-/// a kept graph.
+/// Bytes that a check takes for each id: two values, two counts, and the core number of a layer. If the check reads a
+/// prepared graph, also the id of a vertex.
 const ID_BYTES: u64 = 24;
 
 /// Returns the minimum number of bytes of memory that a check takes.
@@ -75,7 +75,7 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
         return Err(Error::Validation("out/cores: a later layer has smaller core numbers".into()));
     }
 
-    // Reading takes memory, too, and reading the blocks of a kept graph takes memory for the ids of vertices.
+    // Reading takes memory as well. Reading the blocks of a prepared graph also takes memory for the ids of vertices.
     let scratch = edges.scratch_bytes(threads) + 4 * info.connected;
     let wanted = EdgeList::bytes_of_graph(results, 1);
     let mut list = EdgeList::new(wanted.min(budget.free().saturating_sub(scratch)), budget)?;

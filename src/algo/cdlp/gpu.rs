@@ -20,7 +20,7 @@ pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cdlp] on this graph";
-/// Maximum numbers of entries of a vertex whose labels are counted in a table: by a warp, and by a block of threads.
+/// Maximum number of row entries of a vertex whose labels are counted in a table: by a warp, and by a block of threads.
 const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
 /// For each element of [`MOST`], the number of threads of a block that counts the labels of a vertex with more entries.
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
@@ -84,7 +84,7 @@ struct Kernels {
 }
 
 impl<'a> GpuLabels<'a> {
-    /// Copies the labels to the GPU. Copies the rows, too, if all of them fit.
+    /// Copies the labels to the GPU. Copies the rows too, if all of them fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -153,7 +153,7 @@ impl<'a> GpuLabels<'a> {
             for ((kernel, long), threads) in kernels.long.iter().zip(&*long).zip(THREADS).rev() {
                 let list = long.within(&vertices);
                 let grid = Grid { blocks: list.len() as u32, threads, shared: 0 };
-                // SAFETY: the arguments match the kernel's. The rows are in place, and the labels of all vertices.
+                // SAFETY: the arguments match the kernel's. The rows and the labels of all vertices are in place.
                 unsafe { queue.launch(kernel, grid, (rows, list.address(), labels))? };
             }
             let grid = queue.grid(vertices.len() as u64);
@@ -170,7 +170,7 @@ impl<'a> GpuLabels<'a> {
         windows.each(&mut gpu.workspace, PURPOSE, &mut |queue, vertices, rows| {
             for list in long.iter().map(|long| long.within(&vertices)) {
                 let grid = Grid { blocks: list.len() as u32, threads: crate::gpu::THREADS, shared: 0 };
-                // SAFETY: the arguments match the kernel's. The rows are in place, and the labels of all vertices.
+                // SAFETY: the arguments match the kernel's. The rows and the labels of all vertices are in place.
                 unsafe { queue.launch(&kernels.mark_many, grid, (rows, list.address(), before, after, marked))? };
             }
             let arguments = (rows, vertices.start, vertices.end, before, after, marked);

@@ -86,7 +86,8 @@ impl<'g> Labels<'g> {
             marked.iter_mut().for_each(|word| *word.get_mut() = 0);
             mark(rows, of, other, marked, threads)?;
         }
-        // The smallest of different labels wins, unless an edge in both directions gives one of them two votes.
+        // If all labels differ, the smallest wins. The exception is an edge in both directions, which gives a label two
+        // votes.
         let smallest_wins = *differ && rows.direction == Direction::Undirected;
         let state = || (Votes::new(rows.longest), Default::default());
         rows.each_own(other, threads, state, |v, next, (votes, unpacked)| {

@@ -3,7 +3,7 @@
 use crate::jobfile::Key;
 use serde::{Deserialize, Serialize};
 
-/// Largest allowed number of iterations.
+/// Maximum number of iterations that a table may ask for.
 const MOST: u64 = 1_000_000;
 
 /// Options of label propagation.

@@ -18,7 +18,8 @@ pub(super) struct Votes {
 
 /// Returns the bytes of memory for counting the labels of rows of up to `longest` entries.
 pub(super) fn bytes(longest: u64) -> u64 {
-    // A table has at most eight slots for each label. While it grows there is at most one other, of half the size.
+    // A table has at most eight slots for each label. While it grows, there is at most one other table, of half the
+    // size.
     4 * longest + 12 * (8 * longest).clamp(1 << FIRST_BITS, 1 << MOST_BITS)
 }
 

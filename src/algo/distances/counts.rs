@@ -1,15 +1,15 @@
-//! Counts of the bits that are set in many words, for each of the 64 places of a word.
+//! Counts of the bits that are set in many words, for each of the 64 bit positions.
 
 /// Largest count that a byte can have.
 const MOST: u32 = u8::MAX as u32;
 /// The lowest bit of every byte.
 const LOWEST: u64 = u64::MAX / 0xff;
 
-/// For each of the 64 places of a word, the number of added words in which the bit is set. Counts are first kept in
-/// bytes, eight of which are incremented at once, so adding a word takes few instructions.
+/// For each of the 64 bit positions, the number of added words in which the bit is set. Counts are first kept in bytes.
+/// Eight bytes are incremented at once, so adding a word takes few instructions.
 pub(super) struct BitCounts {
     totals: [u64; 64],
-    /// Byte `j` of element `i` counts the bits in place `8 * j + i` that are not added to `totals` yet.
+    /// Byte `j` of element `i` counts the bits at position `8 * j + i` that are not added to `totals` yet.
     bytes: [u64; 8],
     /// Number of words that `bytes` has counted.
     words: u32,
@@ -33,7 +33,7 @@ impl BitCounts {
         self.words += 1;
     }
 
-    /// Returns the count of each place.
+    /// Returns the count of each bit position.
     pub(super) fn totals(mut self) -> [u64; 64] {
         self.flush();
         self.totals

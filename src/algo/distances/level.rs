@@ -64,8 +64,8 @@ pub(super) struct Found {
     pub vertices: usize,
     /// Number of row entries of these vertices in the direction of paths.
     pub leaving: u64,
-    /// Number of row entries, against the direction of paths, of those of these vertices that no further source can
-    /// reach.
+    /// Number of row entries, against the direction of paths, of the vertices in the level that have been reached by
+    /// all active sources.
     pub full: u64,
     /// Number of vertices that each source has reached.
     pub counts: Vec<u64>,

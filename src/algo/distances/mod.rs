@@ -12,7 +12,7 @@
 //! | `engine` | a pass: the levels of 64 searches, on CPUs or a GPU |
 //! | `search`, `gpu` | the words of all vertices, and a level, on CPUs and on a GPU |
 //! | `level` | work of threads on a level |
-//! | `counts` | counts of the bits in each place of words |
+//! | `counts` | counts of the bits at each position of words |
 //! | `driver` | a trial: passes, checkpoints, figures and the columns |
 //! | `output` | the result |
 //! | `task` | the table, its cost, and its checks |

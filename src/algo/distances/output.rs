@@ -139,7 +139,8 @@ mod tests {
         let source = |vertices, farthest| {
             Sums { vertices, farthest, total: 9, harmonic: 1.0 }.of_source(InputId::Number(1), 100)
         };
-        // Two of ten vertices, all of two vertices, and one without an edge.
+        // The five sources: two of a component of ten vertices, both of a component of two vertices, and one without an
+        // edge.
         let sources = vec![source(9, 6), source(1, 1), source(9, 4), source(1, 1), source(0, 0)];
         let components = [5, 1, 5, 1, 2];
         let output = DistancesOutput::new(sources.clone(), Some(&components));

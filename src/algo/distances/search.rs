@@ -9,7 +9,7 @@ use crate::graph::direction::EdgeDirection::Out;
 use crate::memory::{Budget, Buffer, word_cells};
 use std::mem::swap;
 
-/// Number of sources of a pass: the bits of a word.
+/// Number of sources of a pass: one for each bit of a word.
 pub(super) const SOURCES: usize = 64;
 
 /// Returns the bytes of memory for a search of `vertices` vertices, and for the sums of all passes.
@@ -134,8 +134,8 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
-    /// Finds the next level along the rows of the vertices in the `last` level. Every rank does the same. Returns false
-    /// if the last level has too many vertices for a list.
+    /// Finds the next level along the rows of the vertices in the last level, `last`. Every rank does the same. Returns
+    /// false if the last level has too many vertices for a list.
     fn push(&mut self, last: &Found, (comm, threads): (&Comm, usize)) -> Result<bool> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         if list.known().is_none() {
@@ -158,8 +158,8 @@ impl<'g> Search<'g> {
         Ok(true)
     }
 
-    /// Adds the level that was found to the words and the sums of vertices. It then is the last level. Returns its
-    /// totals.
+    /// Adds the level that was found to the words and the sums of vertices. Afterwards it is the last level. Returns
+    /// its totals.
     fn add(&mut self, step: &Step<'_>, sums: &mut [u64], threads: usize) -> Result<Found> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         let (active, distance) = (step.active, step.distance);

@@ -58,7 +58,7 @@ pub(super) fn compare(
     let row = |&source: &_| ids.row_of(source).ok_or_else(|| Error::Validation(format!("no vertex {source}")));
     let rows = named.iter().map(row).collect::<Result<Vec<u64>>>()?;
     let mut search = PlainSearch::new(&list, info.ids as usize, results)?;
-    // Every `step`-th source is searched from.
+    // Search from every `step`-th source.
     let most = (VISITED / (list.edges().len() as u64 + info.ids).max(1)).max(FEWEST) as usize;
     let step = rows.len().div_ceil(most).max(1);
     for (of, &row) in output.sources.iter().zip(&rows).step_by(step) {

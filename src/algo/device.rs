@@ -50,7 +50,7 @@ impl<'a> Devices<'a> {
     }
 
     /// Prepares an engine like [`Self::choose`], but with `cpu` if there are several ranks. `on_gpu` makes the engine
-    /// from what `gpu` prepares. Collective.
+    /// from the value that `gpu` returns. Collective.
     ///
     /// # Errors
     /// Errors of `gpu` and `cpu`.

@@ -104,7 +104,7 @@ pub fn dense(named: &[NamedVertex], folder: &Path, info: &InputInfo) -> Result<V
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let dense = |RawId(id)| match list {
         Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),
-        // A header may declare more vertices than fit 32-bit ids. The vertices beyond have no edge.
+        // A header may declare more vertices than fit 32-bit ids. The vertices with larger ids have no edge.
         None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
     };
     let names = match info.names {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 pub(in crate::algo) use list::{Batch, VertexList};
 
-/// One thread of every rank works on vertices with at most this many row entries together. Starting threads and sending
+/// Maximum number of row entries of vertices on which only one thread of every rank works. Starting threads and sending
 /// messages would take longer.
 pub(in crate::algo) const FEW: u64 = 1 << 14;
 /// A search reads the rows of all remaining vertices if the rows of the frontier have more than 1/`SPARSE` of the work
@@ -42,7 +42,7 @@ const STEP: usize = 8;
 const FIRST: usize = 4;
 /// Number of parts whose rows are read from a disk together.
 const GROUP: usize = 1 << 4;
-/// Number of parts between the one whose turn it is and those that are read from a disk.
+/// Distance, in parts, between the part that is processed and the parts that are read ahead from a disk.
 const EARLY: usize = 1 << 6;
 /// The vertices of a list are scattered if they are fewer than 1/`SCATTERED` of all vertices from the first to the last
 /// of them.
@@ -200,7 +200,7 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns true if the rows are in memory, and those of the vertices in `list` are likely to be far from each other.
+    /// Returns true if rows are in memory and the rows of the vertices in `list` are likely to be far from each other.
     /// Looks only at the first and the last vertex.
     pub(in crate::algo) fn are_scattered(&self, list: &[u32]) -> bool {
         let span = list.first().zip(list.last()).map_or(0, |(&first, &last)| first.abs_diff(last) as usize);
@@ -249,7 +249,7 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns which of `parts` parts to read from a disk when it is the turn of part `at`.
+    /// Returns the range of parts to read ahead from a disk when part `at` of `parts` parts is processed.
     pub(in crate::algo) fn ahead(&self, at: usize, parts: usize) -> Range<usize> {
         if !self.on_disk || !at.is_multiple_of(GROUP) {
             return 0..0;

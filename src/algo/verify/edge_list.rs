@@ -163,9 +163,9 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the edges by part number `part` of `parts` parts of the input's edges, which a hash divides. A word has
-    /// the column row of the head in its upper half, and the row of the tail in its lower half. Without direction,
-    /// edges lead from the smaller row to the larger one.
+    /// Replaces the edges in the list by one part of the input's edges: part number `part` of `parts`. A hash decides
+    /// to which part an edge belongs. A word has the column row of the head in its upper half, and the row of the tail
+    /// in its lower half. Without direction, edges lead from the smaller row to the larger one.
     ///
     /// # Errors
     /// Errors of [`Self::collect`].

@@ -189,8 +189,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Finds the file that has the results `path` alone. Returns its format and its path in the workdir, or `None` if
-    /// there is none.
+    /// Finds the file that contains only the results `path`. Returns its format and its path in the workdir, or `None`
+    /// if there is none.
     pub fn own_file(&self, path: &str) -> Option<(OutputFormat, String)> {
         let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
         let mut files = formats.map(|format| (format, format!("{path}.{}", format.ending()))).into_iter();

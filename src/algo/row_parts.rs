@@ -55,7 +55,7 @@ pub fn check_rows<S: Send, F: Send>(
         let (b, part) = parts[part.start];
         let of_part = part * PART..(rows.size(b).rows as usize).min((part + 1) * PART);
         let part = match rows.packed() {
-            // Each part of packed rows is unpacked into a block of its own.
+            // Each part of packed rows is unpacked into a separate block.
             Some(_) => {
                 let block = rows.part(b, of_part, unpacked);
                 RowPart { number: b, block, rows: 0..block.rows() }

@@ -48,8 +48,8 @@ impl Sources {
     }
 }
 
-/// Reads a list of at most [`MOST`] ids, and refuses an id that occurs twice. `one` and `many` say in messages what the
-/// ids are.
+/// Reads a list of at most [`MOST`] ids, and refuses an id that occurs twice. Messages use the nouns `one` and `many`
+/// for an id and for several ids.
 pub fn distinct_ids(
     field: &Field<'_>,
     (one, many): (&str, &str),
@@ -76,8 +76,8 @@ pub fn distinct_ids(
 /// A vertex that a table names: its role there, such as `source`, and its id.
 pub type NamedVertex = (&'static str, InputId);
 
-/// Returns the vertex of each id that a table names in the role `what`, or `None` for an id without edges. On a sparse
-/// graph it looks up ids in the list of those that occur.
+/// Returns the vertex of each id that a table names in the role `what`, or `None` for an id without edges. If ids are
+/// sparse, looks them up in the list of ids that occur.
 ///
 /// # Errors
 /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the order

@@ -209,8 +209,8 @@ struct Trees {
     join: Kernel,
     merge: Kernel,
     parents: DeviceSlice<u32>,
-    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. The second element
-    /// is where [`Self::flatten`] writes the next value.
+    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. [`Self::flatten`]
+    /// writes the next value to the second element.
     known: [DeviceSlice<u32>; 2],
     /// Binary logarithm of the number of rows of a vertex: 0, or 1 if edges have direction.
     shift: u32,

@@ -1,7 +1,7 @@
 //! Checks layers and core numbers against the edges of the input, without computing them again. Vertices are identified
 //! by input ids.
 //!
-//! Layers are right if the core number of a layer is never smaller than that of the layer before, and if for every
+//! Layers are right if the core numbers of layers never descend from one layer to the next, and if for every
 //! vertex with the core number k in layer l:
 //!
 //! - there are at most k neighbours in layer l or later, so the vertex can be removed then, and exactly k if its layer

@@ -48,7 +48,7 @@ impl<'g> Engine<'g> {
         (comm, threads): (&Comm, usize),
         mut level: impl FnMut(u64, &[u64]),
     ) -> Result<()> {
-        // The first level has the sources. All entries in the direction of paths are left.
+        // The first level has the sources. The entries of all out-rows are left.
         let (mut last, mut left) = match self {
             Engine::Cpu(search) => (search.begin(sources), search.entries()),
             Engine::Gpu(search) => (search.begin(sources)?, search.entries()),

@@ -163,7 +163,7 @@ impl<'g> GpuSearch<'g> {
         Ok(GpuSearch { gpu, kernels, search, words, sums: sums_there, found, asked, degrees, direction, entries })
     }
 
-    /// Returns the number of row entries in the direction of paths.
+    /// Returns the number of entries in all out-rows. In an undirected graph, these are all rows.
     pub(super) fn entries(&self) -> u64 {
         self.entries
     }

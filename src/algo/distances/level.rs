@@ -62,10 +62,9 @@ impl VertexList {
 pub(super) struct Found {
     /// Number of vertices that some source has reached in the level.
     pub vertices: usize,
-    /// Number of row entries of these vertices in the direction of paths.
+    /// Number of entries in the out-rows of these vertices.
     pub leaving: u64,
-    /// Number of row entries, against the direction of paths, of the vertices in the level that have been reached by
-    /// all active sources.
+    /// Number of entries in the in-rows of those vertices in the level that all active sources have reached.
     pub full: u64,
     /// Number of vertices that each source has reached.
     pub counts: Vec<u64>,
@@ -97,8 +96,9 @@ pub(super) fn pull(
     })
 }
 
-/// For each vertex in `list`, adds the sources in its `frontier` word to the `next` words of those out-neighbours that
-/// they have not reached. Puts the out-neighbours that get a source into `found`. `next` must be zero at first.
+/// For each vertex `v` in `list`, adds the sources in the `frontier` word of `v` to the `next` word of each
+/// out-neighbour, except sources that have reached the out-neighbour. Puts the out-neighbours that get a source into
+/// `found`. `next` must be zero at first.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.

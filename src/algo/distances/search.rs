@@ -90,7 +90,7 @@ impl<'g> Search<'g> {
         })
     }
 
-    /// Returns the number of row entries in the direction of paths.
+    /// Returns the number of entries in all out-rows. In an undirected graph, these are all rows.
     pub(super) fn entries(&self) -> u64 {
         self.rows.all_entries() >> self.rows.direction.shift()
     }

@@ -243,7 +243,7 @@ pub trait SearchTask: SearchTable {
     /// Returns the figures that every kind of search has about a source.
     fn figures(source: &Self::SourceOutput) -> SourceFigures;
 
-    /// Returns those figures of a source that its journal record also contains, as text that is compared and shown in
+    /// Returns the figures of a source that its journal record contains too. The text is compared, and shown in
     /// messages.
     fn shown(source: &Self::SourceOutput) -> String;
 

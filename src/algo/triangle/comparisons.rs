@@ -11,7 +11,7 @@
 //! Nothing is merged here. A merge ends at the smaller of the two last entries, `m`. Its steps are the entries of `A` up
 //! to `m`, plus those of `B` up to `m`, less the common entries. Over all edges, the common entries are the triangles.
 //! * If `B` ends first, row `u` and the length and last entry of row `v` give both numbers.
-//! * Otherwise row `u` gives the entries of `A`. Row `v` gives those of `B`, up to the last entry of row `u`.
+//! * Otherwise row `u` gives the entries of `A`. Row `v` gives the entries of `B`, up to the last entry of row `u`.
 //!
 //! So one pass finds the first and last entry and the length of each row, in 12 bytes a vertex. A second pass looks
 //! these up for all neighbours. Both passes read every row whole, in any order. A table of 4 bytes a vertex maps its ids.
@@ -202,7 +202,7 @@ fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
         vertices().zip(0..).for_each(|((_, &v), place)| places[v as usize] = place);
         return Ok(places);
     }
-    // Vertices descend by degree. Those of equal degree ascend by id.
+    // Vertices are in descending order of degree. Vertices of equal degree are in ascending order of id.
     let runs: Vec<_> = order::read_runs(folder, info.content)?.iter().collect();
     if info.loops == 0 {
         for &(_, start, end) in &runs {

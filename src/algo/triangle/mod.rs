@@ -17,10 +17,10 @@
 //!   all rows `c` that contain `b` (their entries before `b`) stream past it. A row much longer than all its heads is
 //!   searched instead. With a single head, the shorter of the two is marked.
 //!
-//! [`cpu::probe`] has the inner loops for the CPU at hand, and [`cpu::tally`] has the sums. [`units`] goes through all
+//! [`cpu::probe`] has the inner loops for each kind of CPU, and [`cpu::tally`] has the sums. [`units`] goes through all
 //! units, and [`cpu`] is the CPU backend.
 //!
-//! Partner blocks with few wedges per entry, such as those of road networks, use neither method. Rows are searched one by one
+//! Partner blocks with few wedges per entry (as in road networks) use neither method. Rows are searched one by one
 //! ([`cpu::wedges`]).
 //!
 //! Bytes and operations: at scale 22 with 16 edges per vertex there are 7.2e9 wedges. 5.6e9 of them are among hubs and

@@ -60,7 +60,7 @@ pub struct Comparisons {
     pub input_order: u128,
     /// Comparisons in ascending order of degree.
     pub degree_order: u128,
-    /// Comparisons in the order of ids, divided by those in the order of degree; 0 if there are none.
+    /// Comparisons in the order of ids, divided by the comparisons in the order of degree; 0 if there are none.
     pub ratio: f64,
 }
 

@@ -99,7 +99,8 @@ pub trait WorkSource: Sync {
     /// Checks that items are still handed out.
     ///
     /// # Errors
-    /// An error that says why they are not. The caller must then stop waiting, because other ranks may never answer.
+    /// An error with the reason, if they are not. Then the caller must stop waiting, because other ranks may never
+    /// answer.
     fn check_running(&self) -> Result<()> {
         Ok(())
     }

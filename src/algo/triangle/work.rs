@@ -9,7 +9,7 @@
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
 
-/// Number of vertices of highest degree that each form a group of their own.
+/// Number of vertices of highest degree that each form a separate group.
 const SINGLE: u64 = 64;
 /// First id of a group divided by the number of vertices in the group, for groups of several vertices.
 const WIDTH: u64 = 16;

@@ -107,8 +107,8 @@ impl WorkQueue<'_> {
     }
 
     /// Counts units with `backend`, if this rank has one. All ranks meet at a barrier at the end and, if `between` is
-    /// given, after each group of front blocks. `wait_at_barrier` tells the leader that this rank has arrived; on the
-    /// leader it also waits for all ranks. Its argument is true if this rank knows that the barrier is the last. A
+    /// given, after each group of front blocks. `wait_at_barrier` reports to the leader that this rank has arrived. On
+    /// the leader it also waits for all ranks. Its argument is true if this rank knows that the barrier is the last. A
     /// thread holds the lock `calls` while it communicates with other ranks.
     fn rounds(
         &self,

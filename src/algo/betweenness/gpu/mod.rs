@@ -13,9 +13,9 @@ use state::{Pull, SHARES, State, Step};
 
 pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 
-/// With a pull, a GPU adds to each unreached vertex along the vertex's row. A source pulls if its last level has more
-/// than [`FEW`] row entries, and more than 1/`SPARSE` of this sum: the number of vertices, plus the row entries of
-/// unreached vertices.
+/// A pull adds up values along the rows of the unreached vertices. A source pulls if its last level has more than
+/// [`FEW`] row entries, and more than 1/`SPARSE` of this sum: the number of vertices, plus the row entries of unreached
+/// vertices.
 const SPARSE: u64 = 32;
 /// A source never pulls if the rows of its last level have at most this many entries.
 const FEW: u64 = 1 << 12;

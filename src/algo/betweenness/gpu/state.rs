@@ -32,7 +32,7 @@ const GROUP: u32 = constant(TEXT, "SOURCES");
 /// Number of entries of a row that a whole block of threads adds up.
 const LONG: u32 = constant(TEXT, "LONG");
 const _: () = assert!(constant(TEXT, "PIECE") as usize == PIECE, "the order of sums on CPUs");
-/// Values that tell the kernel `betweenness_settle` what to compute from sums: counts, shares or nothing.
+/// Codes by which the kernel `betweenness_settle` computes counts, shares or nothing from sums.
 const COUNTS: u32 = constant(TEXT, "COUNTS");
 pub(super) const SHARES: u32 = constant(TEXT, "SHARES");
 const NOTHING: u32 = constant(TEXT, "NOTHING");

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const ENTRIES: u64 = 1 << 17;
 /// Maximum number of rows requested from the disk but not yet processed.
 const ROWS: usize = 1 << 8;
-/// Number of vertices between the prefetch of a row in memory and its use. The start of a row is prefetched the same
-/// number of vertices before the row. So are rows that are stored with the first neighbours.
+/// Prefetch distance for rows in memory, in vertices of the list. The start of a row, and a row that is stored with the
+/// first neighbours, are prefetched at twice this distance.
 const STEP: usize = 8;
 
 /// State of the read-ahead: how far ahead of the current vertex rows were requested.

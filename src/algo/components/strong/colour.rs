@@ -65,7 +65,7 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
     Ok(())
 }
 
-/// Gives the colour of `v` to those of its out-neighbours in the same class that have smaller colours.
+/// Gives the colour of `v` to each out-neighbour in the same class that has a smaller colour.
 fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Batch<'_>) {
     let (own, colour) = (view.of(v), view.marks[0][v as usize].load(Relaxed));
     view.rows.each(v, Out, unpacked, |w| {

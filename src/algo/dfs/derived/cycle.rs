@@ -112,7 +112,7 @@ impl ReachedVertices<'_> {
         Ok(relabel::vertex(order.ids()?, id).is_some_and(|Vertex(v)| self.tree.pre(v) != NONE))
     }
 
-    /// Makes each reached vertex its own partner in `partners`, so that its loops are found.
+    /// Makes each reached vertex its own partner in `partners`, so that [`PairCounts::count`] finds its loops.
     pub fn as_pairs(&self, ids: &InputIds, partners: &mut [u32]) {
         let mut put = |DenseId(id): DenseId| {
             if let Some(partner) = partners.get_mut(id as usize) {

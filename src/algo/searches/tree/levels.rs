@@ -190,8 +190,8 @@ impl<M: Mark> Marking<'_, M> {
     #[cold]
     fn follow(&self, number: usize, tree: &Tree<'_>, v: usize) -> Result<M, Unmarked> {
         let (mut at, mut steps) = (v, 0u64);
-        // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... steps. Once it is on a cycle for
-        // as many steps as the cycle has, the walk comes back to it.
+        // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... steps. Once it stays on a cycle
+        // for at least the length of the cycle, the walk returns to it.
         let (mut waiting, mut until) = (v, 1);
         let above = loop {
             let (vertex, parent) = (at as u32, tree.parents[at]);

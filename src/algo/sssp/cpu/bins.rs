@@ -6,7 +6,7 @@ use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 use std::ops::RangeInclusive;
 
-/// Number of buckets that have a list of their own. Entries of later buckets share one list until the search comes near
+/// Number of buckets that have separate lists. Entries of later buckets share one list until the search comes near
 /// their bucket.
 const RING: u64 = 1 << 10;
 /// Smallest capacity of a list of bucket entries, in entries.

@@ -202,9 +202,9 @@ impl HostGraph<'_> {
     }
 }
 
-/// Returns four ends in the order of vertices, which is by descending degree: the end of the vertices with more than
-/// one edge, of those whose rows several threads share, of those with rows of at least middle length, and of those with
-/// long rows. The fifth number is the length of the longest row.
+/// Returns the ends of four groups of vertices, in the order of descending degree: vertices with more than one edge,
+/// with rows that several threads share, with rows of at least middle length, and with long rows. The fifth number is
+/// the length of the longest row.
 fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;

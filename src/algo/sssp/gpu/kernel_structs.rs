@@ -151,7 +151,7 @@ pub(super) struct RowPlacing {
     pub unused: u32,
 }
 
-/// Returns the number by which kernels know a type of weights.
+/// Returns the code of a type of weights in kernels.
 pub(super) fn scale_of(kind: WeightType) -> u32 {
     match kind {
         WeightType::U32 => 0,

@@ -108,7 +108,7 @@ impl<'a> GpuSearch<'a> {
         };
         let mut search = Self::with_tuning(halves, weights, lease, table.method, Tuning::default(), budget)?;
         // The first launch of a kernel takes longer, so one search runs before any is timed. The Graph500 reference
-        // code does so too. If rows are in host memory, one has run.
+        // code does so too. If rows are in host memory, a search has already run.
         if search.placed.on_host.is_none() && search.placed.graph.vertices > 0 {
             search.search_all(Vertex(0))?;
         }

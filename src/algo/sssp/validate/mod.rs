@@ -161,7 +161,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
             Distance::Decimal(_) | Distance::Double(_) => false,
         });
         let narrow: fn(u64) -> u32 = |sum| u32::try_from(sum).unwrap_or(u32::MAX);
-        // Distances that need 64 bits are rare, so then each tree takes a pass of its own.
+        // Distances that need 64 bits are rare, so then each tree takes a separate pass.
         self.together(&trees, is_narrow.then_some(narrow))?;
         Ok(figures)
     }
@@ -177,7 +177,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
     }
 
     /// Checks trees against all edges, in as few passes as memory allows. `narrow` converts distances to a smaller
-    /// type. If `narrow` is `None`, each tree takes a pass of its own.
+    /// type. If `narrow` is `None`, each tree takes a separate pass.
     fn together<S: TreeSum, N: TreeSum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),

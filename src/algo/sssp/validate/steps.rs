@@ -45,8 +45,8 @@ pub(super) fn steps<S: TreeSum>(
 fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     let known = |v: u32| steps[v as usize].load(Relaxed);
     let (mut at, mut behind) = (v, 0u32);
-    // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... steps. Once it is on a cycle for as
-    // many steps as the cycle has, the walk comes back to it.
+    // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... steps. Once it stays on a cycle for
+    // at least the length of the cycle, the walk returns to it.
     let (mut waiting, mut until) = (v, 1u32);
     let first = loop {
         if known(at) != 0 {

@@ -49,7 +49,7 @@ pub struct UnitCounters<'a> {
     pub partner: Option<&'a [AtomicU32]>,
 }
 
-/// Number of hubs ahead of which the bits of a hub are prefetched.
+/// Prefetch distance of the bits of hubs, in hubs.
 const AHEAD: usize = 4;
 /// Number of words of common bits that are collected before their triangles are added, unless a row has more.
 const WORDS: usize = 1 << 10;

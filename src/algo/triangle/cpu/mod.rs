@@ -55,7 +55,7 @@ pub struct Cpu<'a> {
     _scratch: Reservation,
 }
 
-/// What is counted, with the counters.
+/// The quantity to count, with its counters.
 enum Method<'a> {
     /// Triangles, in total or per vertex as well.
     Triangles(Counter, Option<&'a [AtomicU64]>),

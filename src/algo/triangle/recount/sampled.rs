@@ -155,7 +155,8 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Sam
     counted
 }
 
-/// Adjacency rows: every edge is in the row of its end of smaller degree, or of smaller number at equal degrees.
+/// Adjacency rows. Every edge is in the row of its end with the smaller degree. If both degrees are equal, the edge is
+/// in the row of the end with the smaller number.
 struct SampleRows {
     starts: Vec<u32>,
     targets: Vec<u32>,

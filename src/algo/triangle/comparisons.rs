@@ -14,7 +14,7 @@
 //! * Otherwise row `u` gives the entries of `A`. Row `v` gives the entries of `B`, up to the last entry of row `u`.
 //!
 //! So one pass finds the first and last entry and the length of each row, in 12 bytes a vertex. A second pass looks
-//! these up for all neighbours. Both passes read every row whole, in any order. A table of 4 bytes a vertex maps its ids.
+//! these up for all neighbours. Both passes read every row whole, in any order. A table maps its ids (4 bytes each).
 //! Both orders together read 32 bytes of rows for each edge: 170 GB for a file of 40 GiB, which has 5.4e9 edges. Rows in
 //! the order of ids would take another partition and sort of the input, and a merge would read rows at random.
 
@@ -316,8 +316,8 @@ impl RowsInOrder<'_> {
         })
     }
 
-    /// Returns the number of merged entries that are found from the row of the vertex at place `at`. `before` and `after`
-    /// have the places of its neighbours, ascending.
+    /// Returns the number of merged entries that are found from the row of the vertex at place `at`. `before` and
+    /// `after` have the places of its neighbours, ascending.
     fn entries_of_row(&self, at: u32, before: &[u32], after: &[u32]) -> u128 {
         let Some(&last) = after.last() else { return 0 };
         let up_to = |row: &[u32], end: u32| row.partition_point(|&v| v <= end);

@@ -105,7 +105,8 @@ pub(super) fn prefix_of(part: &Part) -> Result<(Vec<u8>, u64), Error> {
     Ok((prefix, file.stream_position().map_err(unreadable)? - ahead))
 }
 
-/// Returns a description of a file's contents, and the remedy, if its first bytes show that it is no list of numbers.
+/// Returns a description of a file's contents, and the remedy, if its first bytes show that it is not a list of
+/// numbers.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
         return Some((encoding.into(), in_utf_8(encoding)));
@@ -171,7 +172,7 @@ pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::
     })
 }
 
-/// Returns how messages name a packed stream, such as "a gzip stream".
+/// Returns the name of a packed stream in messages, such as "a gzip stream".
 fn stream(packing: Packing) -> String {
     let article = if packing == Packing::Xz { "an" } else { "a" };
     format!("{article} {} stream", packing.name())
@@ -189,7 +190,7 @@ fn renamed(path: &Path, packing: Packing) -> String {
 pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     let (format, start) = (part.format, &prefix[..prefix.len().min(START)]);
     let fault = |found: &str, remedy: String| Some(Fault::new(0, format!("{format}"), found, remedy));
-    // Pairs may start with any bytes, so a format of pairs that the user named is believed.
+    // Pairs may start with any bytes, so these are no reason to doubt a format of pairs that the user named.
     let believed = part.named && format.record().is_some();
     if start.starts_with(NUMPY) && format != Format::Npy {
         return fault("an array of numpy", "give the file the ending .npy, or name the format npy".into());

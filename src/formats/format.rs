@@ -73,11 +73,11 @@ struct Description {
 enum Storage {
     /// Fixed-size records, one per edge. The number is the size of a record in bytes.
     Records(u64),
-    /// Lines of text.
+    /// The edges are lines of text.
     Lines,
-    /// A header and arrays of numbers.
+    /// The file is a header and arrays of numbers.
     Arrays,
-    /// Columns of a table.
+    /// The ends of the edges are columns of a table.
     Columns,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Head {
     pub directions: Directions,
     /// The counts in the first line of a text, if the line may contain counts rather than an edge.
     pub counts: Option<CountsLine>,
-    /// What the log says about how the start of the file is read.
+    /// A remark for the log about how the start of the file is read.
     pub remark: Option<String>,
 }
 
@@ -28,11 +28,12 @@ pub(crate) struct Head {
 pub(crate) enum Directions {
     /// The directions that the file lists: either edges are directed, or the file does not say whether they are.
     Listed,
-    /// One of the two directions of each undirected edge.
+    /// The file lists one of the two directions of each undirected edge.
     Half,
-    /// Both directions of each undirected edge.
+    /// The file lists both directions of each undirected edge.
     Both,
-    /// Both directions of each undirected edge, or only one if the file lists as many edges as its header declares.
+    /// The file lists both directions of each undirected edge, or only one if it has as many edges as its header
+    /// declares.
     BothOrHalf,
 }
 

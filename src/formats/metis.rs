@@ -5,8 +5,8 @@
 //!
 //! Such a file lists each undirected edge twice, once in the line of either end. The visitor gets the edge twice, each
 //! time with the weight from that line. If the weights differ, the smaller one counts, as for repeated edges. An edge
-//! that is listed at only one end is refused (see `mirror`). Files that list each edge once, such as those of the GAP
-//! Benchmark Suite, are also accepted unless direction is kept: the lists must have EDGES or 2 EDGES ids. GAP also
+//! that is listed at only one end is refused (see `mirror`). Files that list each edge once, such as the files of the
+//! GAP Benchmark Suite, are also accepted unless direction is kept: the lists must have EDGES or 2 EDGES ids. GAP also
 //! writes FMT 100 for graphs without vertex sizes. An empty line of a vertex reveals such a file, because every vertex
 //! would have a size. In a packed file, only the first MiB is searched for an empty line.
 
@@ -38,7 +38,7 @@ pub(crate) struct Cursor {
     pub vertex: u64,
     /// Number of values of the current line that were parsed.
     column: u64,
-    /// The neighbour whose weight comes next.
+    /// The neighbour to which the next weight belongs.
     neighbour: u64,
     in_line: bool,
     in_comment: bool,

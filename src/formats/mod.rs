@@ -139,8 +139,8 @@ pub trait Visitor: Send {
         Err(Error::internal("read edges", "their ids are strings without numbers"))
     }
 
-    /// Makes the edges of a generated input with these numbers, without [`Self::visit`], if it can. Returns false if it
-    /// can't, and has to visit them.
+    /// Makes the edges `edges` of a generated input without a call of [`Self::visit`], for example on a GPU. Returns
+    /// false if the visitor can't do that; then the edges are passed to [`Self::visit`].
     fn make(&mut self, edges: Range<u64>) -> Result<bool> {
         let _ = edges;
         Ok(false)
@@ -199,8 +199,8 @@ impl Visitor for LargestId {
 
 /// An observer of the progress of a scan.
 pub trait Watch: Sync {
-    /// Reports that `bytes` more of the [`Input::bytes`] were read. An error (such as a signal) stops the scan, which
-    /// returns it.
+    /// Reports that `bytes` more of the [`Input::bytes`] were read. An error, for example because of a signal, stops
+    /// the scan, which returns the error.
     fn advance(&self, bytes: u64) -> Result<()>;
 
     /// Reports that `bytes` more bytes of the output were written.

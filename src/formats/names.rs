@@ -20,7 +20,7 @@ pub(crate) const HEAD: usize = 10;
 
 /// Maximum number of ids in a batch, two for each edge.
 pub(crate) const NAMES: usize = 2048;
-/// Number of bytes of ids after which a batch is handed over.
+/// Number of bytes of ids after which a batch is passed on.
 const BATCH_BYTES: usize = 64 << 10;
 
 /// Upper bound in bytes of the memory that a batch takes.
@@ -32,8 +32,8 @@ const ROOM: usize = BATCH_BYTES + 2 * (HEAD + LONGEST_NAME) + SHORT;
 /// Number of bytes that are copied at once.
 const SHORT: usize = 32;
 
-/// Ids of some edges, with their hashes: the two ends of the first edge, then those of the next. Each id is a record:
-/// its hash, its length as two bytes, and the id.
+/// Ids of some edges, with their hashes: the two ends of the first edge, then the two ends of the next edge, and so on.
+/// Each id is a record: its hash, its length as two bytes, and the id.
 #[derive(Debug, Default)]
 pub struct NameBatch {
     /// The records, followed by at least [`SHORT`] more bytes.

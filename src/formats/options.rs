@@ -26,10 +26,10 @@ pub struct TextOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdKind {
-    /// Whole numbers.
+    /// The ids are whole numbers.
     #[default]
     Number,
-    /// Strings, which are numbered in the order of their bytes.
+    /// The ids are strings, which are numbered in the order of their bytes.
     String,
 }
 

@@ -206,8 +206,8 @@ impl UnsupportedFormat {
         if part.format == Format::Metis && is_webgraph(&part.path, start) {
             return UnsupportedFormat::by_ending("properties");
         }
-        // Pairs and strings may begin with any bytes, and skipped lines with any words. So the user is believed who names
-        // a format of pairs or of strings, or skips lines.
+        // Pairs and strings may begin with any bytes, and skipped lines with any words. So a file is not refused if the
+        // user named a format of pairs or of strings, or skips lines.
         let (binary, skips) = (part.format.record().is_some(), part.text.skip_lines.unwrap_or(0) > 0);
         let is_any = binary || part.text.ids == IdKind::String;
         let believed = (is_any && part.named) || (skips && !binary);

@@ -9,7 +9,7 @@ use crate::formats::Part;
 
 /// Number of places of each array to sample.
 const PLACES: u64 = 64;
-/// Number of numbers to read at each place.
+/// Number of values to read at each place.
 const NUMBERS: u64 = 2048;
 
 /// Returns the number of vertices that the header declares, or else the largest id in a sample plus one.

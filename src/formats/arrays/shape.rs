@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A member of a zip archive, which contains one array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::formats) struct NpzMember {
-    /// Name without `.npy`.
+    /// Name of the member, without `.npy`.
     pub name: String,
     pub deflated: bool,
     /// Range of its compressed bytes in the file: from `from` to before `to`.

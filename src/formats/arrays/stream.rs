@@ -1,6 +1,6 @@
 //! Reads arrays in packed files and archives, from the first number to the last, with one thread. If the ends of the
-//! edges are in separate arrays, the file is unpacked twice at the same time, and a third time for weights, so that
-//! memory does not grow with the file.
+//! edges are in separate arrays, the file is unpacked twice at the same time, and a third time for weights, because the
+//! memory in use must not grow with the file.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

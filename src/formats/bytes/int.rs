@@ -28,7 +28,7 @@ impl Int {
         (!self.signed || value >> (8 * self.bytes - 1) == 0).then_some(value)
     }
 
-    /// Decodes the negative number in `bytes`.
+    /// Decodes the number in `bytes`, which must be negative.
     pub fn negative(self, bytes: &[u8]) -> i64 {
         let mut word = bytes.to_vec();
         if self.big {

@@ -64,7 +64,7 @@ pub(crate) fn is_blank_or_end(data: &[u8], at: usize) -> bool {
     matches!(data.get(at), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// Returns the start of the line after the one that contains `at`, or the end of `data`.
+/// Returns the start of the line after the line that contains `at`, or the end of `data`.
 pub(crate) fn next_line(data: &[u8], at: usize) -> usize {
     data[at..].iter().position(|c| *c == b'\n').map_or(data.len(), |n| at + n + 1)
 }

@@ -1,4 +1,4 @@
-//! A pass over the edges of an input by several threads, each with a state of its own.
+//! A pass over the edges of an input by several threads, each with its own state.
 
 use crate::error::Result;
 use crate::formats::{Edges, Input, Scan, Visitor, Watch};

@@ -57,7 +57,7 @@ pub(crate) fn named(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns how messages name an input of these paths.
+/// Returns the name of an input with these paths, for messages.
 ///
 /// # Errors
 /// [`Error::Usage`] without a path.

@@ -38,7 +38,7 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Returns the memory that the generator uses, in bytes.
     fn scratch_bytes(&self) -> u64;
 
-    /// Returns the parameters with which a GPU makes the same edges; `None` if no kernel makes them.
+    /// Returns the parameters from which a GPU makes the same edges; `None` if no kernel can make them.
     fn on_gpu(&self) -> Option<KroneckerParameters> {
         None
     }
@@ -48,17 +48,17 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct KroneckerParameters {
-    /// Columns of the alias table. The low 32 bits contain the number below which a draw of 24 bits chooses the first
-    /// outcome. Above are the first outcome and the second, of 8 bits each: four bits of the first id, and four of the
-    /// second.
+    /// Columns of the alias table. The low 32 bits of a column are a threshold: a random number of 24 bits below it
+    /// chooses the first outcome, any other the second. The next bytes are the two outcomes. Each has four bits of the
+    /// first id and four of the second.
     pub columns: [u64; 256],
     /// Key of the random numbers.
     pub stream: u64,
     /// Odd factors of the permutation of ids.
     pub multiply: [u32; 3],
-    /// Summand of the permutation.
+    /// The number that the permutation adds.
     pub add: u32,
-    /// Shift of the permutation, in bits.
+    /// Number of bits by which the permutation shifts.
     pub shift: u32,
     /// log2 of the number of vertices, at most 32.
     pub scale: u32,
@@ -73,8 +73,8 @@ const BATCH: u64 = 16 << 10;
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
 /// Hands the edges of a rank's share to the visitors, in chunks of pairs. `shared` is the state of a pass without
-/// files. There is nothing to cache, but in the first pass threads allocate memory of `cache` for the bins, if it may
-/// use some: then a GPU makes the edges, and processors have little to do.
+/// files. Generated edges are not cached. But if `cache` may use memory, a GPU makes the edges in this pass and the CPU
+/// is mostly idle, so additional threads allocate that memory ahead of time for the bins.
 pub(crate) fn scan(
     generator: &dyn EdgeGenerator,
     shared: &ScanState<'_>,
@@ -91,7 +91,7 @@ pub(crate) fn scan(
         if let CacheUse::For(cache) = cache
             && cache.has_room()
         {
-            // The threads that wait for the GPU take processor time as well.
+            // Only half as many threads, because the threads that wait for the GPU use CPU time, too.
             for _ in 0..visitors.len().div_ceil(2) {
                 scope.spawn(|| cache.allocate_ahead(|| at_work.load(Relaxed) == 0));
             }

@@ -15,7 +15,7 @@ const SAMPLES: u64 = 32;
 const SAMPLE: usize = 4096;
 
 /// Returns a hash of the size, mtime and ctime in nanoseconds, inode, samples and format of every file, including the
-/// file that lists the `vertices`. If weights are `wanted`, weights files are included.
+/// file `vertices` that lists the vertices. If weights are `wanted`, weights files are included.
 pub(crate) fn of_files(parts: &[Part], vertices: Option<&Input>, wanted: bool) -> Result<u64> {
     let mut hasher = Xxh3::new();
     for part in parts.iter().chain(vertices.map(Input::parts).unwrap_or_default()) {

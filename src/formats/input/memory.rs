@@ -31,7 +31,7 @@ pub trait EdgeList: Send + Sync {
         }
     }
 
-    /// Returns true if ids are signed numbers in memory. Ids from 2^63 on are then negative, and refused.
+    /// Returns true if ids are stored as signed numbers. Ids from 2^63 on are then negative, and refused.
     fn is_signed(&self) -> bool {
         false
     }
@@ -50,7 +50,7 @@ pub trait EdgeList: Send + Sync {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryEdges {
     edges: u64,
-    /// The largest id + 1.
+    /// The largest id plus one.
     end: u64,
     /// Number of vertices, if the caller knows it.
     declared: Option<u64>,

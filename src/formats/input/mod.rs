@@ -380,8 +380,8 @@ impl Input {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: chunks that fit the cache, of records of at least 8 bytes. Edges that
-    /// a GPU makes are not cached, but their bins may take as much memory ahead.
+    /// Returns the number of chunks worth caching: chunks that fit the cache, of records of at least 8 bytes. Edges
+    /// that a GPU makes are not cached, but as much memory may be allocated ahead of time for their bins.
     fn chunks_to_keep(&self) -> usize {
         if self.on_gpu().is_some() {
             return self.bytes().div_ceil(self.chunk as u64) as usize;

@@ -38,7 +38,7 @@ pub struct Copied {
     pub bytes: u64,
     /// xxh3-64 checksum of the copied bytes.
     pub checksum: u64,
-    /// Packing of the copied bytes. If they look plain, it is the packing that the name of the stream says, so that a
+    /// Packing of the copied bytes. If the bytes look plain, it is the packing that the name of the stream says. So a
     /// stream is refused if its name claims compression but its data is plain.
     pub packing: Packing,
 }

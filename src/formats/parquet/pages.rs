@@ -1,7 +1,7 @@
 //! Reads and unpacks the pages of a column in a row group, in order; the crate `parquet` decodes them.
 //!
-//! Before memory is allocated for what a header declares, the header is checked against the bytes of the column, the
-//! rows of the row group, and the sizes for which memory was reserved.
+//! A header is checked before memory is allocated for it. The sizes in it must fit the bytes of the column, the rows of
+//! the row group, and the memory that was reserved.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ const STRIDE: u64 = 1 << 20;
 pub(super) struct PagePlace {
     path: PathBuf,
     column: String,
-    /// Offset of the page.
+    /// Offset of the page in the file.
     at: Arc<AtomicU64>,
 }
 

@@ -1,7 +1,7 @@
 //! Parses Thrift's compact protocol, as far as Parquet's page headers and footers need it:
 //! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
-/// Numbers of the field types.
+/// Type numbers of the fields in Thrift's compact protocol.
 pub(super) const TRUE: u8 = 1;
 pub(super) const FALSE: u8 = 2;
 const BYTE: u8 = 3;

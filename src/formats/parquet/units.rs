@@ -1,9 +1,9 @@
 //! Assigns the row groups of a file to the threads of a scan.
 //!
-//! A file has one chunk number for every [`ROWS`] rows of a row group, at least one for each group, and at least as
-//! many as the file has chunks of bytes to be hashed. The thread that takes the first number of a group reads the whole
-//! group, and reports each number as done once its rows are read. So a visitor that restores the order of the input
-//! never has to keep more edges than [`ROWS`].
+//! A row group has one chunk number for every [`ROWS`] rows, but at least one. A file has at least as many chunk
+//! numbers as chunks of bytes to be hashed. The thread that takes the first number of a group reads the whole group,
+//! and reports each number as done once its rows are read. So a visitor that restores the order of the input never has
+//! to keep more edges than [`ROWS`].
 
 use crate::formats::bytes::map::MappedFile;
 use crate::formats::pass::state::WorkResult;

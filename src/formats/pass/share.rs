@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::comm::{Pass, WorkStealing};
 
-/// One of `ranks` shares of an input. Plain files and generators are divided between chunks; a packed file belongs to
-/// one share.
+/// One of `ranks` shares of an input. Plain files and generated edges are divided into chunks, which may belong to
+/// different shares; a packed file belongs to one share as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct Share<'c> {
     /// Index of the share, from 0.
@@ -65,8 +65,8 @@ impl ChunkQueue<'_> {
         pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
     }
 
-    /// Takes the last chunk of the rank that has most chunks left. Returns `None` if no chunk is left, or if `worth`
-    /// rejects the chunk.
+    /// Takes the last chunk of the rank that has the most chunks left. Returns `None` if no chunk is left, or if
+    /// `worth` rejects the chunk.
     pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
         let pass = self.pass?;
         let share = |rank| self.share.range(rank, self.chunks);

@@ -51,7 +51,7 @@ pub(crate) struct PartState {
     /// A hash for every chunk of the file.
     pub hashes: Vec<AtomicU64>,
     /// Hashes of weights in a separate file, if the caller wants weights. A plain file has one hash per chunk. A packed
-    /// file has one hash in all: the sum over its blocks, because they are parsed in any order.
+    /// file has a single hash: the sum over its blocks, because they are parsed in any order.
     pub weights_hashes: Vec<AtomicU64>,
     /// The vertex of the first line of each chunk, for plain METIS files.
     pub first_vertices: OnceLock<Vec<u64>>,

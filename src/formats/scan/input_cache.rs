@@ -96,7 +96,7 @@ impl<'m> InputCache<'m> {
         Ok(InputCache { words, inner: Mutex::new(inner), changed: Condvar::new() })
     }
 
-    /// Lets the cache use `bytes` bytes of memory in all, or none if that is too little to be worthwhile.
+    /// Lets the cache use `bytes` bytes of memory in total, or none if that is too little to be worthwhile.
     pub fn allow(&self, bytes: u64) {
         let slabs = (bytes / self.slab_bytes()) as usize;
         self.inner.lock().allowed = if slabs < LEAST { 0 } else { slabs };
@@ -217,7 +217,7 @@ impl<'m> InputCache<'m> {
     }
 
     /// Makes the system allocate empty slabs until `ends` returns true, or the cache may not use more memory. Bins take
-    /// them over as soon as edges come.
+    /// over these slabs as soon as there are edges for them.
     pub(crate) fn allocate_ahead(&self, ends: impl Fn() -> bool) {
         while !ends() {
             let Some(slab) = self.inner.lock().touch(self.words) else { break };
@@ -311,9 +311,8 @@ impl<'m> CacheUse<'_, 'm> {
     }
 }
 
-/// Returns true if chunks of `chunk` bytes can be read into slabs, for a file of `length` bytes whose records have
-/// `record` bytes and follow a header of `body` bytes. Files of less than half a chunk would leave most of a slab
-/// empty.
+/// Returns true if chunks of `chunk` bytes of a file can be read into slabs. The file has `length` bytes: a header of
+/// `body` bytes, and records of `record` bytes each. Files of less than half a chunk would leave most of a slab empty.
 pub(crate) fn fits(chunk: usize, body: usize, record: usize, length: u64) -> bool {
     length >= chunk as u64 / 2
         && chunk.is_multiple_of(ALIGNED)

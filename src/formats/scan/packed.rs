@@ -1,8 +1,8 @@
 //! Scans packed files, which are unpacked into blocks that end at the end of a record.
 //!
 //! One thread unpacks a file. Any free parser takes its blocks from a short queue, so memory use stays constant however
-//! large the file is. If there are as many files as threads, every thread unpacks and parses a file of its own. The
-//! lists of METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
+//! large the file is. If there are as many files as threads, every thread unpacks and parses its own file. The lists of
+//! METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
 
 use parking_lot::Mutex;
 use std::io::{BufReader, Read};

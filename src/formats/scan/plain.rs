@@ -166,8 +166,8 @@ impl<'c> PlainFiles<'c> {
         Ok(())
     }
 
-    /// Returns true if another rank's chunk is worth parsing here. A chunk that must be read from disk is not, because
-    /// the rank that owns it reads and caches it.
+    /// Returns true if another rank's chunk should be parsed here. If the chunk must be read from disk, the answer is
+    /// no, because the rank that owns the chunk reads and caches it.
     fn is_worth_taking(&self, shared: &ScanState<'_>, number: u64) -> bool {
         let file = self.file(number);
         match self.opened(shared, file).as_deref() {

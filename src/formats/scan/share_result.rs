@@ -31,19 +31,19 @@ pub struct Scan {
     /// gives u32 if all weights are integers below 2^32, and u64 if all are integers. A scan that reads weights gives
     /// the type in which they are read.
     pub weights: Option<WeightType>,
-    /// Which files contain only one direction of each edge.
+    /// Which files list only one direction of each edge.
     pub halves: Halves,
 }
 
-/// Which files of an undirected input contain only one direction of each edge: symmetric Matrix Market files, and METIS
-/// files that list each edge once.
+/// Which files of an undirected input list only one direction of each edge: none, some or all. Such files are symmetric
+/// Matrix Market files, and METIS files that list each edge once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halves {
-    /// No file.
+    /// No file lists only one direction.
     None,
-    /// Some files, but not all.
+    /// Some files, but not all, list only one direction.
     Some,
-    /// All files.
+    /// All files list only one direction.
     All,
 }
 

@@ -17,7 +17,7 @@ const MORE: &str = "correct the line, or say which columns to read: [input] colu
 const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
     convert --columns), or name the format";
 
-/// What a line of a list of vertices has, and the remedy if it does not.
+/// What each line of a list of vertices should contain, for messages. [`VERTICES`] is the remedy for a wrong line.
 pub(super) const VERTEX: &str = "the id of a vertex, a whole number from 0 to 2^64-1, in column 1";
 pub(super) const VERTICES: &str = "correct the list of vertices: each line has one id, as the edges have it";
 

@@ -97,11 +97,11 @@ impl DeclaredSizes {
         }
     }
 
-    /// Returns true if the ids in `edges` match the declared number of vertices, so that the first line contains counts
-    /// rather than an edge.
+    /// Returns true if the ids in `edges` match the declared number of vertices `n`, so that the first line contains
+    /// counts rather than an edge.
     ///
-    /// The ids match if the largest is the last of that many ids from 0 or from 1, or if there are exactly that many
-    /// distinct ids. In a common form it is enough that all ids are below that number. For example, `1 2` above the
+    /// The ids match if the largest is `n - 1`, or `n` in a numbering from 1, or if there are exactly `n` distinct ids.
+    /// If the line has a common form, it is enough that all ids are below `n`. For example, the line `1 2` above the
     /// other two edges of a triangle is an edge.
     ///
     /// If the declared number of edges is not the number of lines, the evidence must be stronger: either the first line

@@ -5,9 +5,9 @@
 pub(super) enum Delimiter {
     Comma,
     Semicolon,
-    /// Each single tab, so that fields may be empty.
+    /// Each tab is a delimiter, so that fields may be empty.
     Tab,
-    /// Runs of blanks and tabs.
+    /// A run of blanks and tabs is one delimiter.
     Blanks,
 }
 

@@ -4,7 +4,7 @@ use crate::formats::Fault;
 
 /// Refuses a file that begins like another format.
 pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
-    // A format that the user named is believed.
+    // If the user named the format, the file is read in that format.
     if !named && start.starts_with(b"%%MatrixMarket") {
         let remedy =
             "name the format mtx, or text if the line is a comment above a plain list: [input] format, convert --from";

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// A line of the file's start, split into fields.
 pub(super) struct TextLine<'a> {
     pub(super) at: usize,
-    /// Offset of the next line.
+    /// Offset of the start of the next line.
     pub(super) behind: usize,
     pub(super) text: &'a [u8],
     pub(super) shown: String,

@@ -322,8 +322,8 @@ impl FirstLines<'_> {
         let declared = heading.is_some() || self.options.columns != Columns::Auto;
         let is_edge = self.options.skip_lines == Some(0);
         let weight = match (declared, ends.weight, columns) {
-            // Unless the job says that the first line is an edge like the others (skip_lines = 0), a line with another
-            // number of columns belongs to an adjacency list or to another format.
+            // A line with another number of columns belongs to an adjacency list or to another format, unless the job
+            // says that the first line is an edge like the others (skip_lines = 0).
             (false, _, 2) if row_more == 0 && !is_edge => Some(WeightRule::Never),
             (false, Some(_), 3) if !attributes && row_more == 0 && !is_edge => Some(WeightRule::Required),
             (false, _, 2 | 3) => Some(WeightRule::Optional),

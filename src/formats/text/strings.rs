@@ -307,8 +307,8 @@ fn pair<const D: u8>(data: &[u8], at: usize) -> Option<([Range<usize>; 2], usize
     Some(([at..middle, middle + 1..end], next))
 }
 
-/// Returns the offset of the first byte from `at` on that may end an id: the delimiter, a control character, or with
-/// blanks as delimiter a blank. Returns the length of `data` if there is none.
+/// Returns the offset of the first byte from `at` on that may end an id: the delimiter (a blank, if blanks are the
+/// delimiter) or a control character. Returns the length of `data` if there is none.
 #[inline(always)]
 fn stop<const D: u8>(data: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;

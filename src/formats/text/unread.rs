@@ -26,8 +26,8 @@ pub(in crate::formats) fn unread(part: &Part) -> Option<UnreadColumns> {
     Some(UnreadColumns::of(&columns.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), remedy))
 }
 
-/// Returns the numeric columns that are not read, in a file that starts with `prefix` and whose text begins at `start`.
-/// Each comes with its name or number for messages, and with the option that makes it the weight.
+/// Returns the numeric columns of a file that are not read. `prefix` is the start of the file, whose text begins at
+/// `start`. Each column comes with its name or number for messages, and with the option that makes it the weight.
 fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Columns)>> {
     let head = head(prefix, start, part).ok().filter(|head| !head.weighted)?;
     let window = TextWindow::new(prefix, part.text.ids);

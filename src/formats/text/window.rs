@@ -16,9 +16,9 @@ pub(super) struct TextWindow<'a> {
 pub(super) enum NextLine {
     /// A line that is not a comment, from `start` to after its newline.
     Line { start: usize, end: usize },
-    /// The end of the file.
+    /// The window has no further line, because the file ends.
     End,
-    /// The end of the window.
+    /// The next line is beyond the window.
     Beyond,
 }
 

@@ -66,7 +66,7 @@ impl WeightType {
         matches!(self, WeightType::U64 | WeightType::F64)
     }
 
-    /// Returns the number of 32-bit words in which a weight is handed over.
+    /// Returns the number of 32-bit words in which a weight is passed to visitors.
     #[inline]
     pub fn words(self) -> usize {
         if self.is_wide() { 2 } else { 1 }

@@ -45,8 +45,9 @@ pub fn wake(job: &Job, start: bool) {
     }
 }
 
-/// Returns the GPU programs that the job's stages launch on the GPUs of `ranks` ranks, each once, and the programs that
-/// are compiled only if a stage needs them. With a small `limit` of host memory there are none of these.
+/// Returns two lists of the GPU programs that the job's stages may launch on the GPUs of `ranks` ranks: programs to
+/// compile at the start, and programs to compile only if a stage needs them. If the `limit` of host memory is small,
+/// all are in the first list, because there is no room for the compiler later.
 fn programs(job: &Job, ranks: usize, limit: u64) -> [Vec<&'static ProgramSource>; 2] {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
@@ -380,7 +381,7 @@ mod tests {
         let [searches, rare] = both(text, 1 << 40);
         assert!(searches.contains(&"sssp_whole.cu") && !searches.contains(&"sssp_wide.cu"), "{searches:?}");
         assert_eq!(rare, ["bfs_packed.cu", "sssp_wide.cu"]);
-        // A small limit has no room for the compiler later.
+        // With a small limit there is no room for the compiler later.
         assert_eq!(both(text, 1 << 30), [[searches, rare].concat(), Vec::new()]);
     }
 }

@@ -43,7 +43,7 @@ pub struct RunRecord {
     pub done: Option<Manifest>,
     /// True while `done` is still on the disk.
     is_unsaved: bool,
-    /// True once the GPU's energy meter belongs to the metrics.
+    /// True once the energy meter of the GPU was passed to the metrics.
     is_metered: bool,
     started: Instant,
 }

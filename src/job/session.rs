@@ -72,7 +72,8 @@ impl Session {
         &self.context.job.workdir
     }
 
-    /// Runs a task, or finds its results from before, and returns its record. `gpu` is as in [`Self::open`].
+    /// Runs a task, or finds the results of an earlier run of it, and returns its record. `gpu` is as in
+    /// [`Self::open`].
     ///
     /// # Errors
     /// Errors of the task, of the rows that it needs, and of limits; [`crate::Error::Stopped`]. The session stays open.
@@ -111,7 +112,8 @@ impl Session {
     }
 }
 
-/// Returns the stages of the input `input`, in order: the one that opens or prepares it, and those that derive rows.
+/// Returns the stages of the input `input`, in order: first the stage that opens or prepares the input, then the stages
+/// that derive rows.
 pub(crate) fn input_stages(input: &InputSpec) -> Vec<Box<dyn Stage + Send>> {
     let source: Box<dyn Stage + Send> = match input {
         input if input.is_list() => return vec![Box::new(OpenedList)],

@@ -117,13 +117,13 @@ fn check_startable(job: &Job, comm: &Comm) -> Result<()> {
         return Ok(());
     }
     let mut job = Job { expect: None, ..job.clone() };
-    // Opening a GPU takes long, and the needs that are certain before ingest are the same with one.
+    // Opening a GPU takes long, and the needs that are certain before ingest are the same with a GPU.
     (job.run.device, job.run.gpu) = (Device::Cpu, None);
     let machine = Resources::here(&job, comm.ranks(), comm.nodes())?;
     let mut plan = Plan::following(&job, &machine, &Manifest::default())?;
     // A fresh run discards the copies of streams, too.
     plan.disk_free += workdir::size_of_tree(&job.workdir.join(workdir::SPOOL));
-    // What MPI takes is estimated, and on a GPU the needs of lists and prepared graphs may be smaller.
+    // The memory of MPI is only an estimate, and on a GPU the needs of lists and prepared graphs may be smaller.
     if comm.ranks() == 1 && plan.basis.is_bound() { limits::refuse(&plan) } else { Ok(()) }
 }
 

@@ -78,7 +78,8 @@ impl AlgorithmStage {
     /// Runs the trials that are left.
     fn run_trials(&self, context: &Context, record: &mut RunRecord, input: InputRef<'_>, key: u64) -> Result<()> {
         let (task, name) = (&*self.0, self.0.name());
-        // Only files that the manifest names. Columns of sources that are done are named by their journal, and stay.
+        // Removes only files that the manifest lists. The columns of finished sources are listed in their journal, and
+        // stay.
         forget_files(context, &mut record.manifest, name)?;
         let of_task = record.manifest.tasks.entry(name.into()).or_default();
         let goes_on = of_task.is_of(key) && !of_task.done;
@@ -235,7 +236,7 @@ fn remove_unlisted(workdir: &Path, manifest: &Manifest, algorithm: &str) -> Resu
     let listed = manifest.tasks.values().flat_map(|record| record.outputs.keys());
     let listed: HashSet<PathBuf> = listed.map(|file| workdir.join(file)).collect();
     let (of_all, folder) = (WalkDir::new(&out).max_depth(1), out.join(algorithm));
-    // A table has the name of its algorithm, or in the folder that of a source.
+    // A table is named after its algorithm; in the folder of the algorithm it is named after a source.
     let table = out.join(format!("{algorithm}.parquet"));
     for entry in of_all.into_iter().chain(WalkDir::new(&folder)).filter_map(std::result::Result::ok) {
         let path = entry.path();

@@ -19,9 +19,9 @@ use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, RowFiles, StoreInfo};
 
-/// Opens the blocks of the graph, or builds those that are missing: the steps `partition` and `sort`, which share bins
-/// in memory. `order` is the order of vertices if this run made it. Returns the graph, and the order while it is
-/// written in the background. Collective.
+/// Opens the blocks of the graph, or builds the missing blocks: the steps `partition` and `sort`, which share bins in
+/// memory. `order` is the order of vertices if this run made it. Returns the graph, and the order while it is written
+/// in the background. Collective.
 ///
 /// # Errors
 /// Errors of the input, of limits and of the disk; [`Error::Stopped`].

@@ -31,7 +31,7 @@ fn on_leader(
     })
 }
 
-/// Runs the stage `dictionary`, which lists the ids that occur in the input, or those of its list of vertices, and
+/// Runs the stage `dictionary`, which lists the ids that occur in the input, or the ids in its list of vertices, and
 /// opens the list. Collective.
 ///
 /// # Errors

@@ -64,7 +64,7 @@ impl Stage for FromEdges {
     }
 
     /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run finished the whole
-    /// job. If the job keeps its graph and its input is still there, its stored files are checked even then. If the
+    /// job. Even then, the stored files are checked if the job keeps its graph and its input is still there. If the
     /// input only looked changed and all tasks are done, stops after the first pass.
     fn open_or_make(
         &mut self,

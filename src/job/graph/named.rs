@@ -35,7 +35,7 @@ pub(crate) fn check(
     let named: Vec<NamedVertex> = context.job.tasks.iter().flat_map(|task| task.named_vertices()).collect();
     let dense: Vec<u32> =
         context.on_leader(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
-    // The lists of sparse ids and of strings include those that only have loops.
+    // The lists of sparse ids and of strings include ids that have only loops.
     if info.declared || info.sparse || info.names || dense.is_empty() {
         return Ok(());
     }

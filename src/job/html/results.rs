@@ -10,11 +10,11 @@ use crate::results::about::ColumnShape;
 use crate::results::edges as edge_files;
 use serde_json::Value;
 
-/// Largest number of rows that are shown of a list in a result.
+/// Largest number of rows shown for a list in a result.
 const MOST: usize = 64;
 /// Fields that name the subject of a row.
 const NAMES: [&str; 5] = ["source", "name", "kind", "step", "from"];
-/// Largest number of columns that are shown of a list in a result.
+/// Largest number of columns shown for a list in a result.
 const COLUMNS: usize = 16;
 /// Largest number of trials that are drawn as bars.
 const BARS: usize = 20;

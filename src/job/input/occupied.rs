@@ -46,7 +46,7 @@ pub(crate) fn check_content(job: &Job, manifest: &Manifest, content: u64, revers
 }
 
 /// Returns an error if the workdir holds finished results of the graph with hash `content`, but found with other
-/// weights. Weights may be in a file of their own.
+/// weights. Weights may be in a separate file.
 ///
 /// # Errors
 /// [`Error::Occupied`].

@@ -166,7 +166,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
     let named = name_of(job, stream, number, copied.packing);
     let path = folder.join(&named);
     failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
-    // With its times, by which the copy is recognized.
+    // The file's times are synced, too, because the copy is recognised by them.
     file.sync_all().map_err(|e| failed(copied.bytes, e))?;
     failpoint::hit("spool.rename").map_err(|e| Error::io("rename into place", &path, e))?;
     temporary.rename(&path).map_err(|e| Error::io("rename into place", &path, e))?;

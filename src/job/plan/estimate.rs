@@ -124,7 +124,7 @@ impl JobSize<'_> {
         // The counters of each thread are as large as the limit allows.
         let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
         let least = if input.has_names() { Names::least_bytes(threads) } else { sorted_list::least_bytes(threads) };
-        // A list of vertices is read in place of the edges.
+        // If there is a list of vertices, ids come from that list, not from the edges.
         let listed = input.vertices.as_ref().map_or(reading, |list| list.scratch_bytes(threads));
         let dictionary = if self.may_be_sparse { listed + least } else { 0 };
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
@@ -133,7 +133,8 @@ impl JobSize<'_> {
         let most_kept = match input.on_gpu() {
             _ if !may_keep => 0,
             None => input.most_cached_bytes(machine.ranks),
-            // Memory of bins, while a GPU makes the edges. About three quarters of its own memory take bins as well.
+            // Bytes for bins that are allocated while a GPU makes the edges. About three quarters of the GPU's memory
+            // hold bins, too.
             Some(_) if machine.gpu_memory() == 0 || self.demand.weighted => 0,
             Some(_) => {
                 let bins = edge_bytes(false) * self.edges / machine.ranks as u64;
@@ -152,8 +153,8 @@ impl JobSize<'_> {
         };
         let [least_partition, least_sort] = self.least;
 
-        // Bytes on the disk: `ids` for the list of sparse ids or of strings and small files, `order` for everything
-        // stored before the blocks, `blocks` for everything stored once the blocks are complete.
+        // Bytes on the disk. `ids` is for the list of sparse ids or of strings, and for small files. `order` is for
+        // everything stored before the blocks. `blocks` is for everything stored once the blocks are complete.
         let text = input.most_text_bytes();
         let ids = match self.graph.sparse {
             true if input.has_names() => Names::stored_bytes(self.graph.ids, text),

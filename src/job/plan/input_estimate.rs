@@ -23,16 +23,16 @@ const ENOUGH: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// Upper bounds from `input.expect`; the input itself is not available here.
+    /// The numbers are upper bounds from `input.expect`, because the input itself is not available here.
     Expected,
-    /// Upper bounds from the input's size and samples of it.
+    /// The numbers are upper bounds from the size of the input and from samples of it.
     #[default]
     Size,
-    /// From the degrees that ingest found.
+    /// The numbers come from the degrees that ingest found.
     Degrees,
-    /// From the graph that another job kept.
+    /// The numbers come from the graph that another job kept.
     Prepared,
-    /// From the length of a list.
+    /// The numbers come from the length of a list.
     Length,
 }
 
@@ -58,7 +58,7 @@ pub struct InputEstimate {
     pub ids: u64,
     /// Length of the map from ids to vertices (lower bound).
     pub ids_at_least: u64,
-    /// Rows of results per vertex (upper bound). A header may name more vertices than have edges.
+    /// Rows of results per vertex (upper bound). A header may declare vertices that have no edge.
     pub rows: u64,
     /// True if ids are likely sparse, so that a dictionary is built.
     pub sparse: bool,
@@ -99,7 +99,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
             let (end, declared) = edges.bounds();
             IdBounds { at_most: end, at_least: end, declared: declared.unwrap_or(0) }
         }
-        // How many strings are different is not known before they are numbered.
+        // The number of different strings is not known before they are numbered.
         _ if input.has_names() => IdBounds { at_most: edges.saturating_mul(2), at_least: 0, declared: 0 },
         _ => ids(input, packed, about)?,
     };

@@ -392,7 +392,7 @@ impl Plan {
         plan.with_stages(machine, done, |machine| sized.estimate(job, input, machine).stages)
     }
 
-    /// Completes the plan: with the stages that `on` returns for a machine, their totals, and the smallest limit that
+    /// Completes the plan: adds the stages that `on` returns for a machine, their totals, and the smallest limit that
     /// works.
     fn with_stages(
         mut self,

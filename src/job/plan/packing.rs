@@ -50,8 +50,9 @@ impl Packing {
         let rows = 4 * edges + half + 2 * starts;
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
         let wanted = !fits_unpacked && rows + starts <= free;
-        // The reported peak is at most what is free, so that a limit of that size still packs rows. Entries take half a
-        // byte less than `HALVES_OF_BYTES` says, which leaves room for the other buffers if rows just fit.
+        // The reported peak is at most the free memory, so that rows are still packed with a limit of the reported
+        // size. Entries take half a byte less than `HALVES_OF_BYTES` says, which leaves room for the other buffers if
+        // rows just fit.
         let peak = (rows + (block + window).max(starts)).min(free);
         let packing = Packing { peak, packed: 2 * (half + starts) };
         (wanted && job.tasks.iter().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)

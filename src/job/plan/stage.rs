@@ -84,8 +84,8 @@ pub(crate) enum StageKind {
     Task(usize, u32),
 }
 
-/// Changes `disk` of each stage from the bytes that it writes to the size of the workdir after it. The stages run one
-/// after another, and the workdir has `disk` bytes before the first.
+/// Changes `disk` of each stage, which is the number of bytes that the stage writes, to the size of the workdir after
+/// the stage. The stages run one after another, and the workdir has `disk` bytes before the first.
 pub(crate) fn stacked(
     stages: impl IntoIterator<Item = PlannedStage>,
     mut disk: u64,

@@ -56,7 +56,7 @@ pub struct LimitsReport {
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum InputReport {
-    /// The input consists of edges.
+    /// The input is a set of edges.
     Edges {
         path: String,
         bytes: u64,

@@ -37,8 +37,8 @@ pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()>
     Ok(())
 }
 
-/// Returns an error if a task of `job` reads weights and the graph has none. `workdir` is that of the job that kept the
-/// graph; only its input could provide them. It is `None` for a graph that a program built.
+/// Returns an error if a task of `job` reads weights and the graph has none. `workdir` is the workdir of the job that
+/// kept the graph, which the error names; `None` for a graph that a program built.
 ///
 /// # Errors
 /// [`Error::Usage`].

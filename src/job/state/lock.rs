@@ -75,11 +75,11 @@ pub struct Owner {
 /// State of an owner, as far as this process can determine it without waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// The process runs on this machine.
+    /// The process that owns the workdir runs on this machine.
     Alive,
-    /// The process has ended.
+    /// The process that owned the workdir has ended.
     Dead,
-    /// This process can't see whether the other process runs.
+    /// This process can't see whether the owner still runs.
     Unknown,
 }
 
@@ -147,7 +147,7 @@ fn start_of(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// The right to write in a workdir, until dropped.
+/// The exclusive right to write in a workdir. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Lock {
     workdir: PathBuf,
@@ -155,15 +155,15 @@ pub struct Lock {
     _presence: Presence,
 }
 
-/// Notice in another job's workdir that this job reads the graph there, until dropped. Processes that leave the graph
-/// unchanged may still work in that workdir.
+/// A notice in another job's workdir that this job reads the graph there. It is removed when this value is dropped.
+/// Processes that leave the graph unchanged may still work in that workdir.
 #[derive(Debug)]
 pub struct Reader {
     presence: Option<Presence>,
     beat: PathBuf,
 }
 
-/// Record and heartbeat of a process in a workdir, until dropped.
+/// Record and heartbeat of a process in a workdir. Both end when this value is dropped.
 #[derive(Debug)]
 struct Presence {
     record: PathBuf,

@@ -277,7 +277,7 @@ mod tests {
         let back = Manifest::load(folder.path()).expect("read").expect("there");
         assert_eq!((back.found("sort", 8), &back), (Some(wide), &manifest));
 
-        // Each bit takes a reading of the whole file, so the long list goes.
+        // The test reads the whole file once for each bit, so the long list is dropped.
         manifest.done("ingest", 7, StageMeasurements::default(), &vec![1, 2, 3]).expect("plain");
         manifest.save(folder.path()).expect("written");
         let path = Manifest::path(folder.path());

@@ -157,8 +157,8 @@ impl TaskRecord {
         self.is_of(key_of(name, (edges, self.first_id), self.weights, &self.table))
     }
 
-    /// If this record has results of the graph with hash `before`, makes it one of the graph with hash `edges`, which is
-    /// the same graph with direction. The results of a task that ignores direction are those of both graphs.
+    /// If this record has results of the graph with hash `before`, assigns them to the graph with hash `edges`, which
+    /// is the same graph with direction. A task that ignores direction has the same results on both graphs.
     pub(crate) fn adopt_direction(&mut self, name: &str, before: u64, edges: u64) {
         if self.done && self.is_on(name, before) {
             self.key = hex(key_of(name, (edges, self.first_id), self.weights, &self.table));

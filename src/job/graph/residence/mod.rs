@@ -41,9 +41,10 @@ pub(super) struct Residence {
 }
 
 enum Place {
-    /// In GPU memory.
+    /// The rows stay in GPU memory.
     OnGpus(DeviceSlice<u32>),
-    /// In host memory: the blocks of this rank in order, and the processes of the ranks that have the other blocks.
+    /// The rows stay in host memory. The blocks of this rank are given in order, and the other blocks are in these
+    /// processes of other ranks.
     InMemory(Vec<HostBlock>, Vec<Process>),
 }
 
@@ -83,8 +84,8 @@ pub(super) fn plan(
     if packs(context, edges, assignment.layout) && all_are_new {
         return plan_for_packing(context, &unsorted, pool, &mut workspace);
     }
-    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. A job that needs the
-    // upper half also stores its blocks, because the upper half is derived from files.
+    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. So does a job that needs
+    // the upper half, because the upper half is derived from files.
     let wanted = !context.job.keep
         && !context.job.needs_upper()
         && assignment.layout.direction() == Direction::Undirected

@@ -31,7 +31,7 @@ pub fn path(folder: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct Dictionary {
     list: SortedList,
-    /// An id that the input has and the list lacks; set when a visitor finds the first one.
+    /// The first id that a visitor found in the input but not in the list.
     unlisted: OnceLock<RawId>,
 }
 
@@ -91,7 +91,8 @@ impl Dictionary {
         self.list.position(id).map(DenseId)
     }
 
-    /// Sets `dense` to the edges between dense ids. `source` names the input in errors.
+    /// Looks up the ids of `edges`, and sets `dense` to the same edges with dense ids. `source` names the input in
+    /// errors.
     fn look_up<T: Copy + Into<u64>>(&self, edges: &[[T; 2]], source: &str, dense: &mut Vec<[u32; 2]>) -> Result<()> {
         dense.clear();
         for &[u, v] in edges {

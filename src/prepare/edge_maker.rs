@@ -1,5 +1,5 @@
-//! Makes the edges of a generated graph on the GPU, which takes a hundredth of the time that a CPU core takes, and no
-//! copy.
+//! Makes the edges of a generated graph on the GPU. This needs no copy, and takes a hundredth of the time of a CPU
+//! core.
 #![allow(unsafe_code)] // kernel launches
 
 use super::gpu::INGEST;
@@ -8,7 +8,7 @@ use crate::formats::KroneckerParameters;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Workspace};
 use std::ops::Range;
 
-/// Number of edges that a thread of the GPU makes at least, so that it pays to copy the alias table to shared memory.
+/// Minimum number of edges that a GPU thread makes, so that copying the alias table to shared memory pays off.
 const PER_THREAD: u32 = 4;
 
 /// The kernel that makes edges, with the parameters of a graph.
@@ -18,7 +18,7 @@ pub(super) struct EdgeMaker {
 }
 
 impl EdgeMaker {
-    /// Returns the maker of the edges with `parameters`, if there are any.
+    /// Returns the maker of the edges with `parameters`; `None` if there are no parameters.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

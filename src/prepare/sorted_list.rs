@@ -29,7 +29,7 @@ const MIN_GATHER: usize = 1 << 16;
 
 /// Description of a list: which numbers it has, and texts for errors.
 pub(super) struct Listed {
-    /// Kind of the file.
+    /// Kind of the list's file.
     pub kind: Kind,
     /// Whether the numbers are the weights of edges. Otherwise they are the ids of both ends.
     pub are_weights: bool,
@@ -249,7 +249,7 @@ impl SortedRuns {
         let mut out = NewFile::create(path, listed.kind, key)?;
         let total = self.file.bytes() / 8;
         if total <= room as u64 {
-            // All runs fit in memory, so all threads sort them; only one would merge them.
+            // All runs fit in memory, so all threads sort them together. A merge would use only one thread.
             let mut numbers = vec![0u64; total as usize];
             self.file.read(0, bytes_of_mut(&mut numbers))?;
             numbers.par_sort_unstable();

@@ -1,8 +1,8 @@
-//! Weights of 64 bits (u64 and f64) in a graph: a file lists all distinct weights in ascending order, and rows have the
-//! 32-bit *code* of each weight, its position in the list.
+//! Weights of 64 bits (u64 and f64) in a graph. A file lists all distinct weights in ascending order. Rows have the
+//! 32-bit *code* of each weight, which is its position in the list.
 //!
-//! Codes sort like the weights. So everything between reading the input and computing on the graph treats codes as it
-//! treats weights of 32 bits, and moves half as many bytes as with weights of 64.
+//! Codes sort like the weights. So everything between reading the input and computing on the graph treats codes like
+//! weights of 32 bits, and moves half as many bytes.
 
 use super::sorted_list::{self, Listed, SortedList};
 use crate::error::{At, Error, Result};

@@ -1,9 +1,9 @@
 //! Counts degrees on the CPU, in the threads that read the input.
 //!
-//! Each thread counts in an array of its own with one byte for each id. Its random increments touch a quarter of the
-//! memory of 32-bit counters, and no thread shares them. A byte that overflows carries 256 into a shared 32-bit
-//! counter, which happens only for hubs. (Sorting endpoints into bins by id, to count each bin in cache, moved as many
-//! cache lines as it saved. It took 12 ns an endpoint; this takes 5.)
+//! Each thread counts in its own array with one byte for each id. Its random increments touch a quarter of the memory
+//! of 32-bit counters, and no thread shares them. A byte that overflows carries 256 into a shared 32-bit counter, which
+//! happens only for hubs. (Sorting endpoints into bins by id, to count each bin in cache, moved as many cache lines as
+//! it saved. It took 12 ns an endpoint; this takes 5.)
 
 use super::{Counted, DegreeCounting, GRANULE, PURPOSE};
 use crate::error::Result;
@@ -118,7 +118,7 @@ struct ThreadCounter<'a> {
     /// False once memory for `bytes` has run out. The thread then counts in the shared degrees, which is slower.
     grows: bool,
     edges: u64,
-    /// Largest id. `found` gets it at the end.
+    /// Largest id so far. It is copied to `found` at the end.
     max: u64,
     /// Results of the thread. Counting ends when an edge can't be counted.
     found: Counted,

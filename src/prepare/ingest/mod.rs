@@ -44,7 +44,7 @@ pub struct Ingested {
     pub declared: Option<u64>,
     /// Checksum of the input's bytes.
     pub checksum: u64,
-    /// Checksum of the weights' bytes, if weights are wanted and are in a file of their own.
+    /// Checksum of the weights' bytes, if weights are wanted and are in a separate file.
     pub weights_checksum: u64,
     /// Type of the weights, if weights are wanted and the input has some.
     pub weights: Option<WeightType>,
@@ -155,7 +155,7 @@ impl Counted {
 
 /// Outcome of a pass over the input; it is the same on all ranks.
 enum PassOutcome {
-    /// All edges were counted.
+    /// All edges were counted, and these are the results.
     Whole(Ingested),
     /// The ids are dense up to `largest`, but the degrees are incomplete. Either no memory was left to sum the threads'
     /// counts, or the input has far more edges than its size suggested.
@@ -168,7 +168,7 @@ enum PassOutcome {
 pub struct Ingest<'a, 'm> {
     /// Input that has the edges. Each rank reads its share.
     pub input: &'a Input,
-    /// Whether chunks of the input that were read are kept in memory.
+    /// How chunks of the input are cached in memory for later passes.
     pub cache: CacheUse<'a, 'm>,
     /// Dictionary of sparse ids, if ids are sparse.
     pub dictionary: Option<&'a Dictionary>,

@@ -287,7 +287,7 @@ impl Visitor for Gatherer<'_, '_> {
             let chunk = &mut self.chunks[number];
             copy_short(names.bytes(), record.clone(), chunk.memory, chunk.filled);
             chunk.filled += record.len();
-            // One of the next records of this part begins a cache line that no cache has.
+            // One of the next records of this part begins in a cache line that is not in the cache yet.
             prefetch(chunk.memory, chunk.filled + LINE);
         }
         Ok(())

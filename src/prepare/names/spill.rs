@@ -23,7 +23,7 @@ pub(super) struct Spill {
 
 enum Block {
     Memory(Vec<u8>),
-    /// Place and length in the file.
+    /// The block is in the file, at this offset and with this length.
     File(u64, u32),
 }
 
@@ -95,7 +95,7 @@ impl Spill {
         blocks.into_iter().try_for_each(|block| self.copy(&block, to))
     }
 
-    /// Appends a block to `to`.
+    /// Appends the bytes of a block to `to`.
     fn copy(&self, block: &Block, to: &mut Vec<u8>) -> Result<()> {
         match (block, &self.file) {
             (Block::Memory(bytes), _) => to.extend_from_slice(bytes),

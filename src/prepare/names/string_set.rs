@@ -132,7 +132,8 @@ impl StringSet {
             if slot == 0 {
                 break;
             }
-            // A record has the length of its string, so no string is taken for another that it begins with.
+            // A record includes the length of its string, so a string is never found in place of a longer one that
+            // begins with it.
             let place = slot as u32 as usize - 1;
             if is_of(slot, hash) && distinct.records[place..].starts_with(record) {
                 return;

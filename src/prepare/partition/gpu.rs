@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 const NO_BIN: u32 = u32::MAX;
 
-// The CPU's constants, which the kernels repeat.
+// Checks that the kernels define the same constants as the code for CPUs.
 const _: () = {
     assert!(constant(HEADER, "LINE") as usize == LINE);
     assert!(constant(HEADER, "PLAIN_WORDS") as usize == WORDS);
@@ -62,7 +62,7 @@ struct Placer<'w, 'r, 'p> {
     line: usize,
     /// Number of 32-bit words of a batch.
     batch: usize,
-    /// Number of edges gathered now. `most` is the number that fits.
+    /// Number of edges that are gathered now. At most `most` edges fit.
     gathered: u64,
     most: u64,
     /// Number of loops at ids that do not fit the GPU's 32 bits.
@@ -334,7 +334,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     }
 
     /// Counts an edge with an id of more than 32 bits as a loop. In the first pass over the input only loops had such
-    /// ids, so the input has changed if the edge is no loop, which is an error.
+    /// ids, so the input has changed if the edge is not a loop, which is an error.
     fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         if u != v {
             return Err(changed(self.shared.source));

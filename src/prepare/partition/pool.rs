@@ -39,8 +39,8 @@ impl<'a> Pool<'a> {
         pool
     }
 
-    /// Chooses the number of chunks of a slab: as few as fill whole huge pages, but fewer if the pool has too few of
-    /// its `chunks` chunks for every block.
+    /// Chooses the number of chunks of a slab. It is the smallest number that fills whole huge pages, but less if the
+    /// pool has too few of its `chunks` chunks for every block.
     fn plan_slabs(&mut self, chunks: usize) {
         let whole = ((HUGE / 4) >> self.chunk.trailing_zeros()).max(1);
         self.per_slab = whole.min(chunks / (8 * self.open.len().max(1))).max(1);

@@ -12,7 +12,7 @@ const BIN: u64 = 1 << 17;
 /// Maximum number of bins of a graph whose bins have the target size.
 const MOST_BINS: u64 = 1 << 12;
 
-/// Number of entries (neighbours) that are written at a time for a row that is a bin of its own.
+/// Number of entries (neighbours) that are written at a time for a row that is a separate bin.
 pub(super) const PIECE: usize = 1 << 14;
 
 /// Bytes of a batch's element in the list of batches.

@@ -16,7 +16,7 @@
 //! If the entries do not fit memory together, several passes take them. Each pass reads the lower half again and builds
 //! a *window*, a range of consecutive bins. (A spill file of entries by bins would need one pass, but 4·E more bytes
 //! would be written and read. That is as much as two more passes, and graphs that need more than three windows are
-//! rare.) A row that is longer than a window gets a pass of its own, which writes the row's entries to the file as it
+//! rare.) A row that is longer than a window gets a separate pass, which writes the row's entries to the file as it
 //! finds them.
 
 mod batch;

@@ -35,8 +35,8 @@ pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize>
     entries.into_iter().enumerate().map(size).collect()
 }
 
-/// Maximum number of parts in which pages of bins become pages of rows. Linux allows a process 65,530 mappings, and each
-/// part becomes a mapping of its own.
+/// Maximum number of parts in which pages of bins become pages of rows. Linux allows a process 65,530 mappings, and
+/// each part becomes a separate mapping.
 const MOST_MOVES: usize = 1 << 14;
 
 /// Number of u64 values in the summary of degrees that a kernel returns: the sum, the largest degree, and the number of

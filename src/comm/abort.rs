@@ -46,8 +46,8 @@ pub fn report_panics() {
         let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comm = OPEN.get();
         if text.contains("Resource temporarily unavailable") {
-            // A thread that the system could not start is no bug of this program. The process must end, because other
-            // threads would wait for that thread forever.
+            // If the system can't start a thread, that is not a bug of this program. The process must end, because
+            // other threads would wait for that thread forever.
             let error = Error::thread();
             print(&with_rank(comm, &error.to_string()));
             match comm {

@@ -31,8 +31,8 @@ pub fn reports_for_node(comm: &Comm, concerned: bool) -> bool {
     is_first_of(comm, concerned.then(host::name).as_deref())
 }
 
-/// Returns true if this is the first rank among those that pass the same `name`, which must not be empty. Returns false
-/// on ranks that pass `None`. Collective.
+/// Returns true if this is the first rank among the ranks that pass the same `name`, which must not be empty. Returns
+/// false on ranks that pass `None`. Collective.
 pub fn is_first_of(comm: &Comm, name: Option<&str>) -> bool {
     let all = comm.all_gather(name.unwrap_or_default().as_bytes());
     name.is_some_and(|name| all.iter().position(|other| other == name.as_bytes()) == Some(comm.rank()))

@@ -11,7 +11,7 @@ pub(super) enum Delivery {
     Message(usize),
     /// No message has arrived.
     Nothing,
-    /// No message will arrive any more.
+    /// All messages have arrived; no more will come.
     Over,
 }
 

@@ -143,7 +143,7 @@ fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
 }
 
 /// Returns true if `srun` started this process. The variables of a job step alone don't show it, because a batch script
-/// runs in a step of its own.
+/// runs in its own step.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let Started::Several(ranks) = started(get) else { return false };
     let is_step = ranks.is_some() && number(get, "SLURM_STEP_NUM_TASKS") == ranks;

@@ -97,7 +97,7 @@ impl Comm {
 
     /// Estimates the bytes of memory that MPI takes in a rank by the time it has started, with `local_ranks` ranks on a
     /// machine. Plans that are made before MPI starts use this estimate. No tested MPI took more, but MPI may take more
-    /// on a network that has buffers of its own.
+    /// on a network that has its own buffers.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
         MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
     }

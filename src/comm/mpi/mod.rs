@@ -31,8 +31,8 @@ pub struct Ranks {
     place: RankPosition,
     /// Mutex held during every call to MPI.
     calls: Mutex<()>,
-    /// Communicator of collective operations. Each kind of operation has a communicator of its own, so that it never
-    /// sees messages of another kind.
+    /// Communicator of collective operations. Each kind of operation has its own communicator, so that it never sees
+    /// messages of another kind.
     collective: Communicator,
     messages: Communicator,
     point_to_point: Communicator,

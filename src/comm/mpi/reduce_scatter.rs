@@ -50,7 +50,7 @@ impl Ranks {
         share::of(rank, self.place.ranks, len)
     }
 
-    /// Returns the other ranks in the order in which this rank sends to them. If `sending` is false, the order is that
+    /// Returns the other ranks in the order in which this rank sends to them, or, if `sending` is false, in the order
     /// in which it receives from them.
     fn turns(&self, sending: bool) -> impl Iterator<Item = usize> + use<> {
         let (rank, ranks) = (self.place.rank, self.place.ranks);

@@ -29,7 +29,7 @@ impl SharedMemory {
         unsafe { self.segment.whole(at, len) }
     }
 
-    /// Returns the counter with the number `which`, below 62. Each counter has a cache line of its own.
+    /// Returns the counter with the number `which`, below 62. Each counter has its own cache line.
     pub fn counter(&self, which: usize) -> &AtomicU64 {
         self.segment.word(BARRIER + which)
     }

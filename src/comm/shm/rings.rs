@@ -46,8 +46,8 @@ impl RingSize {
         RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + capacity).next_multiple_of(CACHE_LINE) as u64 }
     }
 
-    /// Returns the maximum number of bytes of shared memory that one of `ranks` ranks touches: its rings to and from the
-    /// other ranks, pages that also contain parts of other rings, and the beginning of each rank's part.
+    /// Returns the maximum number of bytes of shared memory that one of `ranks` ranks touches. These are its rings to
+    /// and from the other ranks, pages that also contain parts of other rings, and the beginning of each rank's part.
     pub(in crate::comm) fn rank_bytes(&self, ranks: usize) -> u64 {
         let ranks = ranks as u64;
         2 * (ranks - 1) * self.slots * self.stride + segment::HEAD as u64 + 3 * ranks * segment::PAGE as u64

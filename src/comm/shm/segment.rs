@@ -94,8 +94,7 @@ impl SharedSegment {
         std::array::from_fn(|rank| (rank, map(rank)))
     }
 
-    /// Returns the shared word with the number `number`, below 64. It is initially zero, and has a cache line of its
-    /// own.
+    /// Returns the shared word with the number `number`, below 64. It is initially zero, and has its own cache line.
     pub(super) fn word(&self, number: usize) -> &AtomicU64 {
         let at = number * 64;
         assert!(at < HEAD, "the head of a segment has 64 words");

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// for all copies.
 pub const ALIGN: u64 = 256;
 
-/// Granularity in which drivers allocate GPU memory, in bytes. An arena that is no multiple of this number would take
-/// more memory than its size.
+/// Granularity in which drivers allocate GPU memory, in bytes. An arena whose size is not a multiple of this number
+/// would take more memory than its size.
 pub(super) const PIECE: u64 = 2 << 20;
 
 /// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
@@ -49,7 +49,8 @@ struct OpenDevice {
 }
 
 impl Device {
-    /// Returns GPU `index` of the GPUs in `found`, or the first one, if there is such a GPU.
+    /// Returns the GPU with the given `index` in `found`, or the first GPU if `index` is `None`. Returns `None` if
+    /// there is no such GPU.
     pub(super) fn choose(found: &Cuda, index: Option<u32>) -> Option<&Gpu> {
         found.gpus.iter().find(|gpu| index.is_none_or(|index| gpu.index == index))
     }

@@ -71,7 +71,8 @@ fn entries<'a>(folder: &Path, prefix: &'a str) -> impl Iterator<Item = PathBuf> 
 /// Loads a library for the rest of the process. Returns whether that worked.
 fn open(library: &Path) -> bool {
     let Ok(path) = CString::new(library.as_os_str().as_bytes()) else { return false };
-    // SAFETY: the path ends with zero. The library is NVIDIA's, and its initialisers are those that its name would run.
+    // SAFETY: the path ends with a zero. The library is NVIDIA's, so its initialisers are the same as when it is loaded
+    // by name.
     unsafe { !libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL).is_null() }
 }
 

@@ -172,7 +172,7 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.download(from, &mut slot.words[at..at + from.len() as usize]) }
     }
 
-    /// Leaves the current pinned buffer to the GPU, until all work that is queued now is done. The next buffer becomes
+    /// Hands the current pinned buffer to the GPU until all work that is queued now is done. The next buffer becomes
     /// current.
     ///
     /// # Errors

@@ -159,13 +159,13 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     let headers = headers.collect::<Result<Vec<_>>>()?;
     let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
     let bodies: Vec<_> = headers.iter().map(|(_, body)| body.as_ptr()).collect();
-    // Version 12.4 takes the option, and writes to its log that it does not know it.
+    // Version 12.4 accepts the option, but writes to its log that the option is unknown.
     let splits = driver::nvrtc_version() >= Some((12, 8));
     let options = options.iter().map(String::as_str).chain(splits.then_some(SPLIT));
     let options = options.map(text).collect::<Result<Vec<_>>>()?;
     let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
     let mut program = std::ptr::null_mut();
-    // SAFETY: all strings outlive the calls, counts agree with arrays, and sizes are those that NVRTC returns.
+    // SAFETY: all strings outlive the calls, counts agree with arrays, and sizes are the sizes that NVRTC returns.
     unsafe {
         let (count, headers, names) = (headers.len() as i32, bodies.as_ptr(), names.as_ptr());
         let made = sys::nvrtcCreateProgram(&mut program, body.as_ptr(), name.as_ptr(), count, headers, names);

@@ -123,9 +123,9 @@ impl StopFlag {
 /// Source of a copy to a GPU: bytes in memory, in a file, in another process, or on a GPU.
 #[derive(Debug, Clone, Copy)]
 pub enum CopySource<'s> {
-    /// Bytes in memory.
+    /// The source is in the memory of this process.
     Memory(&'s [u8]),
-    /// Bytes of a file. Reading them is faster than touching the pages of a mapping for the first time.
+    /// The source is in a file. Reading it is faster than touching the pages of a mapping for the first time.
     File {
         /// Path of the file.
         path: &'s Path,
@@ -134,16 +134,16 @@ pub enum CopySource<'s> {
         /// Number of bytes.
         bytes: u64,
     },
-    /// Bytes in the memory of another process of this machine.
+    /// The source is in the memory of another process of this machine.
     Process {
-        /// The other process.
+        /// The process that has the bytes.
         process: Process,
         /// Address of the first byte in that process.
         start: u64,
         /// Number of bytes.
         bytes: u64,
     },
-    /// Bytes in the memory of this GPU or another GPU.
+    /// The source is in the memory of this GPU or another GPU.
     Gpu(DeviceSlice<u8>),
 }
 

@@ -104,7 +104,8 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Loads the programs in `programs` that this workspace does not have yet. Waits for those that are not cached.
+    /// Loads the programs in `programs` that this workspace does not have yet. Waits for the programs that are not
+    /// cached.
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`].
@@ -174,8 +175,8 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// Begins to load `programs` for `gpu`, which `opened` gets once it is open. If `one_by_one` is set, the GPU is open,
-/// and each program is compiled before the next.
+/// Begins to load `programs` for `gpu`. Once the GPU is open, `opened` has its device. With `one_by_one`, which
+/// requires an open GPU, each program is compiled before the next.
 fn start(
     gpu: &Gpu,
     opened: &Arc<OnceLock<Option<Device>>>,
@@ -194,7 +195,7 @@ fn start(
 }
 
 /// Waits for the programs that are not cached. To compile all programs of a job, NVRTC takes up to 200 MiB of memory
-/// that is in no plan. So compilation ends before stages take memory.
+/// that no plan includes. So compilation ends before stages take memory.
 fn wait_for_compiler(programs: &[Loading]) -> Result<()> {
     let mut compiled = programs.iter().filter(|program| program.compiles).peekable();
     let compiles = compiled.peek().is_some();
@@ -205,8 +206,8 @@ fn wait_for_compiler(programs: &[Loading]) -> Result<()> {
     Ok(())
 }
 
-/// A program that a background thread loads, and compiles if it is not cached; or one that is compiled when it is asked
-/// for.
+/// A program that a background thread loads, and compiles if it is not cached. Or a program that is compiled only when
+/// a kernel of it is requested.
 #[derive(Debug)]
 struct Loading {
     source: &'static ProgramSource,

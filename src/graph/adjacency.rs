@@ -8,18 +8,18 @@ use std::ops::Range;
 
 /// Upper bound of the number of ranges in the table that finds the block of a row.
 const HINTS: u32 = 1 << 12;
-/// Number of entries between two rows up to which both are requested from the disk together.
+/// Maximum number of entries between two rows that are requested from the disk together.
 const GAP: usize = 1 << 12;
-/// Maximum number of rows whose offsets are requested from the disk at least so many rows before their turn.
+/// Maximum distance, in rows, at which offsets are requested from the disk in advance.
 const OFFSETS: u32 = 1 << 16;
-/// The same for rows that are not near the rows before them.
+/// The same distance at first, and after rows that are not near the rows before them.
 const FIRST_OFFSETS: u32 = 1 << 10;
 
 /// Index of the whole rows of a graph. Both halves of the graph must [be local](BlockStore::is_local).
 pub struct Adjacency<'a> {
     lower: IndexedRows<'a>,
     upper: IndexedRows<'a>,
-    /// Whether the system was told that rows are read at random.
+    /// Whether [`Self::expect_random_access`] was called.
     is_random: bool,
 }
 
@@ -39,8 +39,8 @@ impl<'a> Adjacency<'a> {
         Adjacency { lower: IndexedRows::new(lower), upper: IndexedRows::new(upper), is_random: false }
     }
 
-    /// Tells the system that rows are read at random, so that it does not read ahead in mapped files, until this index is
-    /// dropped. The offsets of all rows, which are few, are read from the disk soon.
+    /// Advises the system that rows are read at random until this index is dropped, so that it does not read ahead in
+    /// mapped files. Also requests the offsets of all rows, which are few, from the disk.
     pub fn expect_random_access(&mut self) {
         self.is_random = true;
         for block in self.lower.blocks.iter().chain(&self.upper.blocks) {
@@ -72,8 +72,8 @@ impl<'a> Adjacency<'a> {
     pub fn read_ahead(&self, half: Half, rows: impl Iterator<Item = u32>, with_offsets: bool) {
         let half = if half == Half::Lower { &self.lower } else { &self.upper };
         let (mut of, mut wanted): (&[u32], _) = (&[], 0..0);
-        // This function is the first to read offsets, so those of later rows are requested early: the more, the longer rows
-        // go on near each other.
+        // This function is the first to read offsets, so it requests the offsets of later rows in advance. The distance
+        // grows while rows stay near each other.
         let (mut requested, mut window) = (0..0, 0);
         for row in rows {
             let (block, local) = half.find(row);

@@ -241,8 +241,8 @@ impl BlockStore {
         self.row_in_block(row, unpacked).row(0)
     }
 
-    /// Returns a view of row `row` alone. A packed row is unpacked into `unpacked`; otherwise the targets are those of
-    /// the whole block. The graph must be local or packed.
+    /// Returns a view of row `row` alone. A packed row is unpacked into `unpacked`; otherwise the targets are the
+    /// targets of the whole block. The graph must be local or packed.
     #[inline]
     pub fn row_in_block<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> Block<'u> {
         let b = self.layout.block_of(row);

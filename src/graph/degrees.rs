@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Rows with a smaller number than this are hubs. Most targets of edges are hubs, so each thread counts hubs in an
-/// array of its own.
+/// Rows with a smaller number than this are hubs. Most targets of edges are hubs, so each thread counts hubs in its own
+/// array.
 const HUBS: usize = 1 << 15;
 
 /// Degree counters that all threads share, one for each row. So a vertex has one counter, or two in a directed graph:
@@ -48,8 +48,7 @@ impl Degrees {
     }
 }
 
-/// Degree counter of one thread. It counts hubs in an array of its own, and other vertices directly in the shared
-/// counters.
+/// Degree counter of one thread. It counts hubs in its own array, and other vertices directly in the shared counters.
 #[derive(Debug)]
 pub struct DegreeCounter<'a> {
     shared: &'a Degrees,

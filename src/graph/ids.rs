@@ -20,9 +20,9 @@ pub struct RawId(pub u64);
 /// input has strings, a number is the place of a string in their sorted list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputId {
-    /// A number.
+    /// An id that is a number.
     Number(u64),
-    /// A string.
+    /// An id that is a string.
     Name(VertexName),
 }
 

@@ -103,14 +103,14 @@ impl Layout {
     }
 
     /// Makes the layout of the lower half of an undirected graph. Blocks have about `target` entries; a granule
-    /// (smallest range of rows) with more entries is a block of its own.
+    /// (smallest range of rows) with more entries is a separate block.
     #[cfg(test)]
     pub(crate) fn with_target(runs: &DegreeRuns, target: u64) -> Self {
         Self::of_half(runs, target, Half::Lower, Direction::Undirected)
     }
 
     /// Makes the layout of one half of a graph. Blocks have about `target` entries; a granule (smallest range of rows)
-    /// with more entries is a block of its own.
+    /// with more entries is a separate block.
     pub fn of_half(runs: &DegreeRuns, target: u64, half: Half, direction: Direction) -> Self {
         let cut = Granules::new(direction.rows(runs.vertices()));
         let granules = granules(runs, cut, half, direction);
@@ -157,7 +157,7 @@ impl Layout {
     }
 
     /// Cuts the blocks into bins, in the order of rows. A bin has at most [`BIN_ROWS`] rows and `target` entries; a
-    /// granule with more entries is a bin of its own.
+    /// granule with more entries is a separate bin.
     pub fn bins(&self, target: u64) -> Bins {
         let of_granule = vec![0; self.granules.len()];
         let mut bins =
@@ -279,7 +279,7 @@ fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
 }
 
 /// Groups consecutive granules (ranges of rows) into parts of at most `target` entries and `rows` rows. A granule that
-/// exceeds these limits is a part of its own.
+/// exceeds these limits is a separate part.
 fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;

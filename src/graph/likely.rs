@@ -14,7 +14,7 @@ pub const EVEN: f64 = 0.5;
 pub fn degrees(edges: u64, ids: u64, zero: f64) -> DegreeRuns {
     let ids = ids.clamp(2, u64::from(u32::MAX)) as f64;
     let bits = ids.log2().ceil();
-    // If `ids` is no power of two, there are proportionally fewer ids with each number of zero bits.
+    // If `ids` is not a power of two, there are proportionally fewer ids with each number of zero bits.
     let part = ids / bits.exp2();
     let mut runs: Vec<(u32, u32)> = Vec::new();
     let mut kinds = part;

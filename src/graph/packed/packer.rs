@@ -21,8 +21,8 @@ const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 pub struct Packer {
     budget: Budget,
     blocks: usize,
-    /// Address space for the chunks of all blocks, which is larger than all chunks can become. Each block has a range
-    /// of its own, so several threads write at once.
+    /// Address space for the chunks of all blocks, which is larger than all chunks can become. Each block has its own
+    /// range, so several threads write at once.
     chunks: Buffer<AtomicU32>,
     state: Mutex<PackerState>,
     /// Number of blocks that are begun and not complete.
@@ -113,8 +113,8 @@ impl Packer {
     ///
     /// # Errors
     /// [`Error::Limit`] if there is no memory to copy the block's chunks. The packer then keeps the block without
-    /// copying it, and the next call tries again. While other blocks are begun, this is no error, because they may free
-    /// memory.
+    /// copying it, and the next call tries again. While other blocks are begun, this is not an error, because they may
+    /// free memory.
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));

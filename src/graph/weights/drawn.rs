@@ -19,16 +19,16 @@ pub enum DrawnWeights {
     Unit,
     /// Whole numbers. All numbers in the range are equally likely.
     Whole {
-        /// Smallest weight.
+        /// Smallest weight that can be drawn.
         least: u32,
-        /// Largest weight.
+        /// Largest weight that can be drawn.
         most: u32,
         /// Seed of the hash.
         seed: u64,
     },
     /// Decimals. There are 2^24 of them in the range, equally spaced and equally likely.
     Decimal {
-        /// Smallest weight.
+        /// Smallest weight that can be drawn.
         least: f32,
         /// Upper bound of the weights.
         most: f32,

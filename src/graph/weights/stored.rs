@@ -2,7 +2,7 @@
 //!
 //! The body of a file is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros)
 //! and a 32-bit weight for each target of the block, in the same order. For weights of 64 bits, which have the types 3
-//! and 4, it is the code of the weight (`prepare/weight_list`). The salt of the file combines the key of the graph's
+//! and 4, the file has their codes (`prepare/weight_list`). The salt of the file combines the key of the graph's
 //! weights and the block's index.
 
 use crate::error::{At, Error, Result};
@@ -25,7 +25,7 @@ const NOT_FINITE: u32 = 0x7f80_0000;
 pub struct GraphWeights {
     /// Type of the weights.
     pub kind: WeightType,
-    /// Checksum of the input files that have the weights, if weights are in files of their own.
+    /// Checksum of the input files that have the weights, if weights are in separate files.
     pub checksum: u64,
     /// Key of the stored files: a hash of everything on which the weights depend.
     pub key: u64,

@@ -1,8 +1,8 @@
 //! Resources of the machine that this process may use: cores, memory, disk.
 //!
-//! The crate procfs reads most of these files, too. But it lacks two things, which most of this code is for: the memory
-//! that the limits of a cgroup and its ancestors leave (in both versions of cgroups, without reclaimable page cache),
-//! and the memory that schedulers grant.
+//! The crate procfs reads most of these files, too. But it lacks two things, which take most of this code. One is the
+//! memory that the limits of a cgroup and its ancestors leave (in both versions of cgroups, without reclaimable page
+//! cache). The other is the memory that schedulers grant.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -71,7 +71,7 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
 /// JSON format.
 pub fn last(error: &Error, what: &str) -> bool {
     match error {
-        // A requested stop is no error: the user knows about it, and the next run goes on.
+        // A requested stop is not an error: the user knows about it, and the next run goes on.
         Error::Stopped(_) => tracing::info!(target: LAST, "{what}"),
         _ => tracing::error!(target: LAST, "{what}"),
     }
@@ -104,7 +104,7 @@ pub(super) fn has_bars() -> bool {
 
 /// State of `run.log`.
 enum RunLog {
-    /// The workdir is not known yet, and these lines wait for it.
+    /// The workdir is not known yet. These lines will be written once it is.
     Waiting(Vec<u8>),
     Open(File),
     /// There is no log file, or writing it failed.

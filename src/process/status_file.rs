@@ -9,7 +9,7 @@ use super::measurements::StageTotals;
 /// Contents of `status.json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Status {
-    /// True if the job was still running when the file was written; false once the job has ended regularly.
+    /// True if the job was still running when the file was written; false after a normal end of the job.
     pub running: bool,
     /// The current stage, or the last one.
     pub stage: String,

@@ -374,7 +374,7 @@ mod tests {
         let status = Status::read(dir.path()).unwrap();
         assert_eq!((status.running, status.stage.as_str(), status.done, status.total), (true, "sort", 3000, 4000));
         assert_eq!((status.pid, status.memory_limit), (std::process::id(), Some(1 << 30)));
-        // 2000 units were done in at least 1 s, and 1000 are left. Resumed units are no part of the rate.
+        // 2000 units were done in at least 1 s, and 1000 are left. Resumed units do not count for the rate.
         assert!(status.rate > 0.0 && status.rate < 2100.0, "{status:?}");
         assert!(status.eta_seconds.is_some_and(|s| s > 0.4), "{status:?}");
         drop(block);

@@ -117,7 +117,7 @@ impl GraphBuilder {
         self.option("ids", KeyValue::Text("string".into()))
     }
 
-    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one
+    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another type
     /// is named, [`Self::build`] refuses them.
     pub fn weights(mut self, weights: Weights) -> GraphBuilder {
         self.weights = weights;
@@ -130,8 +130,8 @@ impl GraphBuilder {
         self
     }
 
-    /// Keeps the graph in this folder, which becomes a workdir like that of a job. The next build with the same input
-    /// finds it there, [`Graph::open`] opens it without the input, and a later build resumes one that was killed.
+    /// Keeps the graph in this folder, which becomes a workdir like the workdir of a job. The next build with the same
+    /// input finds it there, [`Graph::open`] opens it without the input, and a later build resumes one that was killed.
     /// Without this setting, the graph is in the context's temporary folder, and is removed when the graph is dropped.
     pub fn spill_to(mut self, folder: impl Into<PathBuf>) -> GraphBuilder {
         self.spill_to = Some(folder.into());

@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The ids of a column's rows.
+/// The ids to which the rows of a column belong.
 #[derive(Debug, Clone)]
 pub(super) enum RowIds {
     /// Row `i` belongs to the vertex with id `i`. Rows before `first` belong to no vertex.

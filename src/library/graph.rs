@@ -67,7 +67,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Returns a builder without a source of edges.
+    /// Returns a builder to which no source of edges is added yet.
     pub fn builder() -> GraphBuilder {
         GraphBuilder::default()
     }

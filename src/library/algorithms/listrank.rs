@@ -1,4 +1,4 @@
-//! List ranking: how many elements are behind each element of a linked list, or before it.
+//! List ranking: how many elements are after each element of a linked list, or before it.
 //!
 //! ```
 //! use gpugraph::{Context, listrank};
@@ -67,7 +67,7 @@ impl Ranks {
     }
 }
 
-/// Ranks a list in memory: `successors[i]` is the element behind element `i`, or -1 if there is none.
+/// Ranks a list in memory: `successors[i]` is the element after element `i`, or -1 if there is none.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a successor that is not an element,

@@ -33,9 +33,9 @@ pub enum EdgeWeights {
     Unit,
     /// Whole numbers from `least` to `most`, drawn for each edge with `seed`.
     Uniform {
-        /// The smallest weight.
+        /// The smallest weight that can be drawn.
         least: u32,
-        /// The largest weight.
+        /// The largest weight that can be drawn.
         most: u32,
         /// Seed of the random numbers.
         seed: u64,

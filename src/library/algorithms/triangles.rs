@@ -20,7 +20,7 @@ use crate::library::graph::{Computed, Graph};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Numbers of a whole graph.
+/// Numbers of triangles and wedges in a whole graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Totals {
@@ -38,7 +38,7 @@ pub struct Totals {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Clustering {
-    /// Numbers of the whole graph.
+    /// Numbers of triangles and wedges in the whole graph.
     pub totals: Totals,
     /// Number of triangles that contain each vertex.
     pub triangles: Column<u64>,
@@ -55,7 +55,7 @@ pub struct Clustering {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DirectedClustering {
-    /// Numbers of the whole graph, without direction.
+    /// Numbers of triangles and wedges in the whole graph, without direction.
     pub totals: Totals,
     /// Number of directed edges between the neighbours of each vertex.
     pub links: Column<u64>,
@@ -72,7 +72,7 @@ pub struct DirectedClustering {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EdgeSupports {
-    /// Numbers of the whole graph.
+    /// Numbers of triangles and wedges in the whole graph.
     pub totals: Totals,
     /// The end of each edge with the smaller id. Ids are unsigned: cast a value to `u64` to get the id.
     pub source: Column<i64>,
@@ -80,7 +80,7 @@ pub struct EdgeSupports {
     pub target: Column<i64>,
     /// Number of triangles that each edge is in.
     pub support: Column<u32>,
-    /// The largest of these numbers; 0 without edges.
+    /// The largest number in `support`; 0 without edges.
     pub largest: u32,
 }
 
@@ -97,13 +97,13 @@ impl EdgeSupports {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Comparisons {
-    /// Numbers of the whole graph. The seconds include those of counting comparisons.
+    /// Numbers of triangles and wedges in the whole graph. The seconds include the time for counting comparisons.
     pub totals: Totals,
-    /// Comparisons in the order of ids.
+    /// Number of comparisons in the order of ids.
     pub input_order: u128,
-    /// Comparisons in ascending order of degree.
+    /// Number of comparisons in ascending order of degree.
     pub degree_order: u128,
-    /// Comparisons in the order of ids, divided by those in the order of degree; 0 if there are none.
+    /// Ratio of the comparisons in the order of ids to the comparisons in the order of degree; 0 if there are none.
     pub ratio: f64,
 }
 
@@ -134,7 +134,7 @@ pub fn totals(graph: &Graph, context: &Context) -> Result<Totals> {
     Ok(Totals::of(&found.output, found.seconds()))
 }
 
-/// Returns the number of triangles that contain each vertex.
+/// Returns for each vertex the number of triangles that contain it.
 ///
 /// # Errors
 /// Errors of [`count`].

@@ -172,7 +172,7 @@ impl Context {
     /// Runs the work of a call, once earlier calls have ended. `work` gets the GPU that calls share.
     ///
     /// # Errors
-    /// Errors of `work`; [`Error::Usage`] in a process that was forked from the one that built the context.
+    /// Errors of `work`; [`Error::Usage`] in a process that was forked from the process that built the context.
     pub(super) fn call<T>(&self, work: impl FnOnce(&mut Option<GpuSession>) -> Result<T>) -> Result<T> {
         if std::process::id() != self.0.process {
             let why = "this context was built before the process was forked: build one in each process";

@@ -65,7 +65,7 @@ pub fn clean(args: &CleanArgs) -> Result<()> {
     stdout::print(removed)
 }
 
-/// `gpugraph man`: prints the man page of gpugraph, then those of its subcommands, parents first.
+/// `gpugraph man`: prints the man pages of gpugraph and of its subcommands, parents first.
 ///
 /// # Errors
 /// [`Error::Io`] if stdout can't be written.

@@ -61,7 +61,7 @@ fn write(name: &str, source: &ListSource, out: &Path, format: ListFormat, with: 
 /// Format of the input or output of a conversion.
 #[derive(Clone, Copy)]
 enum Side {
-    /// A format of lists only.
+    /// A format that only lists have.
     List(ListFormat),
     /// A format of edges that the user named.
     NamedEdges(Format),
@@ -111,8 +111,8 @@ fn side(path: &Path, named: Option<&str>, option: &str) -> Result<Side> {
     }
 }
 
-/// Returns the list format `named`, or else the one that the ending of `path` stands for. `option` is the command-line
-/// option that names a format; an error mentions it.
+/// Returns the list format `named`, or else the format that the ending of `path` stands for. `option` is the
+/// command-line option that names a format; an error mentions it.
 fn list_format(path: &Path, named: Option<ListFormat>, option: &str) -> Result<ListFormat> {
     ListFormat::of(path, named).map_err(|_| {
         let path = path.display();

@@ -154,8 +154,8 @@ fn print_summary(path: &Path, done: Converted) {
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
 }
 
-/// Returns the edge format `named`, or else the one that the ending of `path` stands for. `option` is the command-line
-/// option that names a format; an error mentions it.
+/// Returns the edge format `named`, or else the format that the ending of `path` stands for. `option` is the
+/// command-line option that names a format; an error mentions it.
 fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
     format_named(named, option)?
         .or_else(|| Format::by_ending(path))

@@ -37,7 +37,7 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
 /// No other thread may run yet, because MPI and CUDA are configured by environment variables.
 ///
 /// # Errors
-/// The error of `job`, and those of [`job::run::run`] and `finish`.
+/// The error of `job`, and the errors of [`job::run::run`] and `finish`.
 pub(super) unsafe fn carry_out(
     job: Result<Job>,
     args: &StartArgs,

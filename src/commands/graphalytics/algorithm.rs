@@ -23,11 +23,11 @@ pub enum Algorithm {
 /// How the values of an algorithm are compared with a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// Values are the same.
+    /// Each value must equal its reference.
     Exact,
-    /// Labels divide the vertices into the same sets.
+    /// Labels must divide the vertices into the same sets as the reference.
     Equivalence,
-    /// Numbers differ from the reference by at most 0.0001 times the reference.
+    /// Each number may differ from its reference by at most 0.0001 times the reference.
     Epsilon,
 }
 
@@ -36,7 +36,8 @@ impl Algorithm {
     pub const ALL: [Algorithm; 6] =
         [Algorithm::Bfs, Algorithm::Cdlp, Algorithm::Lcc, Algorithm::Pr, Algorithm::Sssp, Algorithm::Wcc];
 
-    /// Returns the algorithms that the properties of `graph` name, or those of `chosen`, each once.
+    /// Returns the algorithms in `chosen`, or all that the properties of `graph` name if `chosen` is empty. No
+    /// algorithm is repeated.
     ///
     /// # Errors
     /// [`Error::Input`] for an unknown algorithm, or if the graph lacks an algorithm of `chosen`.
@@ -132,7 +133,7 @@ impl Algorithm {
         }
     }
 
-    /// Opens the column with the algorithm's result in `workdir`. The column of a search is that of its source, which
+    /// Opens the column with the algorithm's result in `workdir`. For a search, it is the column of the source that
     /// `graph` names.
     ///
     /// # Errors
@@ -159,18 +160,18 @@ impl Algorithm {
 pub enum ResultColumn {
     /// Levels; -1 if a vertex is unreachable.
     Levels(MappedColumn<i32>),
-    /// Ids of vertices.
+    /// Labels: ids of vertices.
     Labels(MappedColumn<i64>),
-    /// Ranks, coefficients or distances.
+    /// Ranks, clustering coefficients or distances.
     Numbers(MappedColumn<f64>),
 }
 
 /// The result of a vertex. Displayed, it has the format of Graphalytics.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum VertexResult {
-    /// A level or a label.
+    /// A level or a label of a vertex.
     Whole(i64),
-    /// A rank, a coefficient or a distance.
+    /// A rank, a clustering coefficient or a distance of a vertex.
     Number(f64),
 }
 

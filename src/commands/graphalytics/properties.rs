@@ -120,8 +120,8 @@ impl GraphProperties {
     }
 }
 
-/// Parses Java properties: comments begin with `#` or `!`, `=`, `:` or a blank ends a key, and a backslash at the end
-/// of a line joins the next line.
+/// Parses Java properties. Comments begin with `#` or `!`. A key ends at `=`, `:` or a blank. A backslash at the end of
+/// a line joins the next line.
 fn parse(text: &str) -> Vec<Property> {
     let mut lines = (1..).zip(text.lines());
     let mut found = Vec::new();

@@ -12,7 +12,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Vertices {
     ids: MappedColumn<u64>,
-    /// The row after the one that was found last, because most files list vertices in ascending order.
+    /// The row after the last row that was found, because most files list vertices in ascending order.
     next: usize,
 }
 
@@ -38,7 +38,7 @@ impl Vertices {
         Some(row)
     }
 
-    /// Writes a line with id and value for each vertex that `list` lists, in its order, and replaces `path` with it.
+    /// Replaces the file `path` by lines with id and value, one for each vertex of `list`, in the order of the list.
     ///
     /// # Errors
     /// Errors of the list and of the disk.

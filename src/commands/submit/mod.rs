@@ -112,7 +112,7 @@ fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
     "options for the scheduler go after --"
 }
 
-/// Returns the scheduler that the user named, or else the one whose command is in `PATH`.
+/// Returns the scheduler that the user named, or else the scheduler whose command is in `PATH`.
 fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
     let here = |scheduler: &Scheduler| on_path(scheduler.command());
     match args.scheduler {

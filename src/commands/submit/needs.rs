@@ -23,8 +23,8 @@ const OF_A_NODE: u64 = 22 << 20;
 /// Memory in bytes of the launcher on a node of several ranks: mpirun or srun, and its daemons. Two ranks with Open
 /// MPI's mpirun took 5 MiB more than the ranks reported; the rest is a margin for other launchers.
 const LAUNCHER: u64 = 16 << 20;
-/// Memory in bytes that a GPU's driver takes of the node, in addition to what counts against the rank's limit: 3 to
-/// 11 MiB of kernel memory on an H100, and a margin for other drivers.
+/// Memory in bytes that a GPU's driver takes on the node and that does not count against the rank's limit. It was 3 to
+/// 11 MiB of kernel memory on an H100; the rest is a margin for other drivers.
 const OF_A_GPU: u64 = 64 << 20;
 /// Smallest limit in bytes of a rank with a GPU. On an H100 the driver took 102 MiB of the limit when no kernel was
 /// cached.

@@ -13,7 +13,7 @@ use std::time::Duration;
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Bounds in seconds of the grace period: the time before the end of the walltime at which the job is told to save.
+/// Bounds in seconds of the grace period: the time before the end of the walltime at which the job is asked to save.
 /// Between the bounds it is a tenth of the walltime.
 const GRACE: RangeInclusive<u64> = 20..=120;
 

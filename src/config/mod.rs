@@ -34,7 +34,7 @@ use crate::jobfile::tree::TomlTable;
 /// Maximum number of threads that a job or a command may use.
 pub const MAX_THREADS: usize = 65_536;
 
-/// Maximum size of a job file in bytes, so that an edge list that is given by mistake is not read as a whole.
+/// Maximum size of a job file in bytes, so that an edge list that is named by mistake is not read as a whole.
 const LONGEST: u64 = 2 << 20;
 
 /// Reads and validates the job file at `path`. `overrides` are the arguments of `--set`: `table.key=value`, where the
@@ -106,7 +106,7 @@ fn parse(path: &Path, text: String, overrides: &[String], input: Option<InputSpe
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut root = TomlTable::new(parsed.get_ref(), 0, 0);
     drop(parsed);
-    // An edge list fails to parse from its first edge on.
+    // If the file is an edge list, its first edge is already a parse error, and there is no table.
     let has_table = root.entries.iter().any(|entry| tables::tables().any(|known| known.name == entry.key));
     let is_foreign = !syntax_errors.is_empty() && !has_table;
     let mut diagnostics = Diagnostics::new(path.display().to_string(), text, overrides);

@@ -72,7 +72,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// Returns the last component of a path; `None` if it is no name, such as `..`.
+/// Returns the last component of a path; `None` if it is not a name, such as `..`.
 fn last(path: &Path) -> Option<String> {
     match path.components().next_back()? {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),

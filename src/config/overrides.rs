@@ -1,4 +1,4 @@
-//! Inserts the values of `--set table.key=value` in the tree of the job file before it is validated, so that the same
+//! Inserts the values of `--set table.key=value` in the tree of the job file before the tree is validated. So the same
 //! code checks an override and a line of the file.
 
 use crate::config::input_keys::SOURCES;

@@ -1,5 +1,5 @@
 //! The validated job. `None` in an `Option` does not mean that the file omits a key, because defaults are filled in. It
-//! stands for a choice of its own, such as "use what the machine has" or "choose by the extension".
+//! stands for a separate choice, such as "use what the machine has" or "choose by the extension".
 
 use std::path::PathBuf;
 use std::sync::Arc;

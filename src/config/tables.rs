@@ -13,7 +13,7 @@ use crate::quote::clip;
 pub struct TableInfo {
     /// Name of the table.
     pub name: &'static str,
-    /// What the table configures or its algorithm computes, as a phrase.
+    /// A phrase that says what the table configures, or what its algorithm computes.
     pub about: &'static str,
     /// Keys of the table.
     pub keys: &'static [&'static dyn AnyKey],

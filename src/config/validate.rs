@@ -166,8 +166,8 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     spec
 }
 
-/// Refuses tasks that can't compute on the job's edges because these keep direction, or because they do not. Tasks on a
-/// prepared graph are checked later, when it is known whether that graph keeps direction.
+/// Refuses tasks that need edges without direction if the job keeps direction, and tasks that need directed edges if it
+/// does not. Tasks on a prepared graph are checked later, when it is known whether that graph keeps direction.
 fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
@@ -188,8 +188,8 @@ fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], 
     }
 }
 
-/// Reads `[input] directed`, which is true if the direction of edges is kept. It is refused for a list, which has no
-/// direction, and for a prepared graph, which keeps direction if the job that prepared it did.
+/// Reads `[input] directed`, which is true if the direction of edges is kept. The key is refused for a list, which has
+/// no direction. It is also refused for a prepared graph, because the job that prepared the graph decided.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
     let Some(field) = keys::input::DIRECTED.field(section) else { return false };
     let directed = keys::input::DIRECTED.read_or_default(section, diagnostics);

@@ -47,7 +47,7 @@ impl About {
     }
 }
 
-/// Description of the value of rows without a result in a column in which every row has one.
+/// Description of missing values for a column in which every row has a value.
 const ALWAYS: &str = "none";
 
 /// Description of the value that a search writes for an unreached vertex.

@@ -1,7 +1,7 @@
 //! Results with a value for each edge: columns `source`, `target` and `support`, written and read block by block,
 //! because they may be larger than memory.
 //!
-//! The order is that of blocks, rows and entries. The end of an edge with the smaller id is its source. In NumPy's
+//! Edges are in the order of blocks, rows and entries. The source of an edge is the end with the smaller id. In NumPy's
 //! format each column is a file; CSV and Parquet have one file with all columns.
 
 use super::column::npy_header;

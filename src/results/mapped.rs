@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct MappedColumn<T> {
     map: Mmap,
-    /// Bytes before the first value.
+    /// Number of bytes before the first value.
     head: usize,
     of: PhantomData<T>,
 }
@@ -22,7 +22,7 @@ impl<T: Value> MappedColumn<T> {
     /// Maps `path`, a file that [`super::Columns`] wrote.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the file is no array of this type, [`Error::Io`].
+    /// [`Error::Validation`] if the file is not an array of this type, [`Error::Io`].
     pub fn open(path: &Path) -> Result<MappedColumn<T>> {
         let file = regular::open(path).map_err(|e| Error::io("open", path, e))?;
         // SAFETY: the file has its name only since it was complete, and is replaced by rename, never changed in place.

@@ -31,7 +31,7 @@ pub const IDS: &str = "out/ids.npy";
 /// Path of the list of the input's strings, a line each, which gives the order of the rows in results.
 pub const NAMES: &str = "out/ids.txt";
 
-/// Returns a string as a field of CSV: in quotes if it would otherwise not be read back.
+/// Returns a string as a field of CSV, in quotes if it needs them.
 pub fn csv_field(name: &[u8]) -> Cow<'_, [u8]> {
     let is_plain = !name.iter().any(|c| matches!(c, b',' | b'"' | b'\r')) && name.trim_ascii().len() == name.len();
     if is_plain {

@@ -47,9 +47,9 @@ pub struct Layout {
 pub enum IdColumn {
     /// The table has no column of ids.
     Nothing,
-    /// Numbers of this type, by NumPy's name.
+    /// The ids are numbers of this type, by NumPy's name.
     Numbers(String),
-    /// Strings.
+    /// The ids are strings.
     Names {
         /// Whether all of the strings are UTF-8.
         is_text: bool,
@@ -159,8 +159,8 @@ impl Layout {
         Some(footer)
     }
 
-    /// Reads the layout from the end of a file; `None` if it is not one that [`Self::footer`] makes for a table of
-    /// `rows` rows.
+    /// Reads the layout from the end of a file; `None` if the end is not a footer that [`Self::footer`] makes for a
+    /// table of `rows` rows.
     pub fn of_footer(footer: &[u8], rows: u64) -> Option<Layout> {
         // The key, the mark of a string field, and its length come before the layout.
         let key = footer.windows(KEY.len()).position(|bytes| bytes == KEY.as_bytes())?;
@@ -313,9 +313,9 @@ fn numbers_bytes(range: Range<u64>, rows: u64, width: u64) -> u64 {
 /// A type of values in a Parquet file.
 #[derive(Clone, Copy)]
 struct Type {
-    /// Parquet's number of the physical type: how values are stored.
+    /// Parquet's number for the physical type, which says how values are stored.
     physical: i32,
-    /// Parquet's number of the converted type: what values mean.
+    /// Parquet's number for the converted type, which says what values mean.
     converted: Option<i32>,
     /// Bytes of a value; 0 if values have different lengths.
     width: u64,

@@ -27,9 +27,9 @@ pub const READING: u64 = 2 * BUFFER as u64;
 
 /// The id of a vertex in a file of results.
 pub enum RowId<'a> {
-    /// A number.
+    /// The id is a number.
     Number(u64),
-    /// A string.
+    /// The id is a string.
     Name(&'a [u8]),
 }
 

@@ -71,8 +71,8 @@ fn most(packing: Packing, bytes: u64) -> u64 {
     if packing == Packing::Plain { bytes } else { bytes.saturating_mul(1040) }
 }
 
-/// Returns how many of the elements in `start`, the first bytes of a file, have a successor, if all numbers may be
-/// successors: -1, or another element of a list of at most `most` bytes. Returns `None` otherwise.
+/// Returns how many of the elements in `start`, the first bytes of a file, have a successor. Returns `None` if any
+/// number can't be a successor: it must be -1 or another element of a list of at most `most` bytes.
 fn are_successors(start: &[u8], kind: ListFormat, big: bool, most: u64) -> Option<u64> {
     let width = kind.width()? as usize;
     let mut with = 0;

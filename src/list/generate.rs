@@ -164,7 +164,7 @@ mod tests {
         out
     }
 
-    /// Returns the elements in list order. The list is followed from the only element that is no successor.
+    /// Returns the elements in list order. The list is followed from the only element that is not a successor.
     fn order(successors: &[i64]) -> Vec<u64> {
         let mut heads = vec![true; successors.len()];
         successors.iter().filter(|next| **next >= 0).for_each(|next| heads[*next as usize] = false);

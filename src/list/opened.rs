@@ -6,7 +6,7 @@ use std::fmt;
 
 /// An open list, with its length and its key.
 pub struct List {
-    /// Where to read the successors.
+    /// The source from which the successors are read.
     pub source: ListSource,
     /// Number of elements.
     pub length: u64,

@@ -183,7 +183,7 @@ impl<'a> PlainFile<'a> {
     }
 
     /// Counts the numbers in each chunk of text. Returns how many come before each chunk, and at the end how many there
-    /// are in all.
+    /// are in total.
     pub fn count(&self, threads: usize) -> Result<Vec<u64>> {
         let mut counts: Vec<AtomicU64> = (0..=self.chunks()).map(|_| AtomicU64::new(0)).collect();
         each_chunk(0..self.chunks(), threads, |chunk, buffer| {

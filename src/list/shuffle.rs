@@ -134,8 +134,8 @@ impl Shuffle {
         }
         std::array::from_fn(|lane| {
             let next = u64::from(l[lane]) * b + u64::from(r[lane]);
-            // Few numbers are left over: the last in the order, which has no successor, and those that need cycle
-            // walking.
+            // Few numbers are left over: the last number in the order, which has no successor, and the numbers that
+            // need cycle walking.
             if left_over[lane] || next > last { LEFT_OVER } else { next as i64 }
         })
     }

@@ -48,7 +48,7 @@ struct ListFile {
 #[derive(Debug, Clone)]
 struct LengthIndex {
     length: u64,
-    /// For plain text, how many numbers come before each chunk, and last how many there are in all. Empty for other
+    /// For plain text, how many numbers come before each chunk, and last how many there are in total. Empty for other
     /// files.
     counts: Vec<u64>,
 }

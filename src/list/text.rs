@@ -11,8 +11,8 @@ const COUNTED: usize = 255;
 
 const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Counts the numbers that begin in `bytes[1..]`: the bytes above 0x20 (blank) that follow a byte that is not above it.
-/// Other control characters count as blanks here, and are detected when numbers are parsed.
+/// Counts the numbers that begin in `bytes[1..]`. A number begins at a byte above 0x20 (blank) after a byte that is not
+/// above 0x20. Other control characters count as blanks here, and are detected when numbers are parsed.
 pub(super) fn count(bytes: &[u8]) -> u64 {
     let Some(now) = bytes.get(1..) else { return 0 };
     let blocks = bytes.chunks(COUNTED).zip(now.chunks(COUNTED));

@@ -138,7 +138,7 @@ impl Saved {
     /// Returns section `number` as 64-bit words.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if there is none, or its length is no multiple of 8 bytes.
+    /// [`Error::Corrupt`] if there is none, or its length is not a multiple of 8 bytes.
     pub fn words(&self, number: usize) -> Result<&[u64]> {
         let section = self.section(number).and_then(as_u64);
         section.ok_or_else(|| self.other("no such section of words"))
@@ -147,7 +147,7 @@ impl Saved {
     /// Returns section `number` as 32-bit words.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if there is none, or its length is no multiple of 4 bytes.
+    /// [`Error::Corrupt`] if there is none, or its length is not a multiple of 4 bytes.
     pub fn words_u32(&self, number: usize) -> Result<&[u32]> {
         let section = self.section(number).and_then(as_u32);
         section.ok_or_else(|| self.other("no such section of 32-bit words"))

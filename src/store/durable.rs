@@ -35,7 +35,7 @@ impl TemporaryFolder {
             let path = parent.join(format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {}
-                // A process with the same number left it.
+                // An earlier process with the same process id left this folder.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
                 Err(e) => return Err(Error::io("create the folder", &path, e)),
             }
@@ -135,7 +135,7 @@ mod tests {
         let (inside, beside) = (folder.path().join("graph/a.blk"), parent.path().join("a.blk"));
         assert!(is_temporary(&inside) && is_temporary(folder.path()) && !is_temporary(&beside));
         assert!(!is_temporary(&folder.path().with_extension("x")));
-        // A pipe can't be synced, so a sync of it shows.
+        // Syncing a pipe is an error, so `sync_file` fails if it syncs the pipe.
         let (_, pipe) = std::io::pipe().unwrap();
         let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
         sync_file(&pipe, &inside).unwrap();

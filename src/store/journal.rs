@@ -94,9 +94,9 @@ impl Record {
 /// Result of decoding the bytes of a journal from some offset on.
 enum DecodedRecord {
     Whole(Record),
-    /// The bytes are only the beginning of a record.
+    /// The bytes are only the beginning of a record, whose rest is missing.
     Torn,
-    /// The bytes are no valid record.
+    /// The bytes are not a valid record.
     Damaged,
 }
 

@@ -70,7 +70,7 @@ impl Mapped {
     /// Returns the body as a slice of little-endian `u32`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if its length is no multiple of 4.
+    /// [`Error::Corrupt`] if its length is not a multiple of 4.
     pub fn body_as_u32(&self) -> Result<&[u32]> {
         as_u32(self.body()).ok_or_else(|| self.not_whole(4))
     }
@@ -78,7 +78,7 @@ impl Mapped {
     /// Returns the body as a slice of little-endian `u64`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if its length is no multiple of 8.
+    /// [`Error::Corrupt`] if its length is not a multiple of 8.
     pub fn body_as_u64(&self) -> Result<&[u64]> {
         as_u64(self.body()).ok_or_else(|| self.not_whole(8))
     }
@@ -147,14 +147,14 @@ pub(super) fn map_failed(path: &Path, bytes: u64, e: std::io::Error) -> Error {
     }
 }
 
-/// Returns `bytes` as a slice of `u32`, or `None` if their address or length is no multiple of 4.
+/// Returns `bytes` as a slice of `u32`, or `None` if their address or length is not a multiple of 4.
 pub fn as_u32(bytes: &[u8]) -> Option<&[u32]> {
     // SAFETY: every pattern of four bytes is a u32, and align_to splits off unaligned and incomplete words.
     let (before, words, after) = unsafe { bytes.align_to() };
     (before.is_empty() && after.is_empty()).then_some(words)
 }
 
-/// Returns `bytes` as a slice of `u64`, or `None` if their address or length is no multiple of 8.
+/// Returns `bytes` as a slice of `u64`, or `None` if their address or length is not a multiple of 8.
 pub fn as_u64(bytes: &[u8]) -> Option<&[u64]> {
     // SAFETY: every pattern of eight bytes is a u64, and align_to splits off unaligned and incomplete words.
     let (before, words, after) = unsafe { bytes.align_to() };

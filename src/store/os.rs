@@ -38,7 +38,7 @@ pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// Returns the number of bytes that were written to a pipe and not yet read from it; `None` if `file` is no pipe.
+/// Returns the number of bytes that were written to a pipe and not yet read from it; `None` if `file` is not a pipe.
 pub fn unread(file: &impl AsFd) -> Option<u64> {
     let descriptor = file.as_fd().as_raw_fd();
     let mut bytes: libc::c_int = 0;

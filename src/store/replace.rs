@@ -147,7 +147,7 @@ pub fn remove_leftovers_below(folder: &Path) -> Result<()> {
 /// holder of the workdir's lock may call it, and before it writes. Returns the number of files removed.
 ///
 /// # Errors
-/// [`Error::Io`] if the folder can't be listed or a file in it can't be removed. A missing folder is no error.
+/// [`Error::Io`] if the folder can't be listed or a file in it can't be removed. A missing folder is not an error.
 pub fn remove_leftovers(folder: &Path) -> Result<u64> {
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),

@@ -17,7 +17,7 @@ use crate::failpoint;
 /// Other files are opened again when they are synced.
 const OPEN: usize = 64;
 
-/// Syncs files in the background. A job has one syncer. If it is dropped, it leaves waiting files to the system: nobody
+/// Syncs files in the background. A job has one syncer. If it is dropped, it leaves waiting files to the system. Nobody
 /// relies on their durability yet, and after a signal the process must not wait until gigabytes have reached a disk.
 pub struct Syncer {
     shared: Arc<SharedBacklog>,

@@ -12,7 +12,7 @@ const MOST: u64 = 1 << 40;
 /// The parameters of a generated graph with weights.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WeightedSpec {
-    /// The shape of the graph.
+    /// The shape of the graph, with its parameters.
     pub shape: Shape,
     /// The smallest weight.
     pub least: u32,

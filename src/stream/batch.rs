@@ -70,9 +70,10 @@ impl RowBatch {
 /// Positions at which a block that does not fit device memory may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Between rows only.
+    /// A block may be cut between rows only.
     Rows,
-    /// Between rows, and between the entries of a row that does not fit alone: a hub may have 10^8 neighbours.
+    /// A block may be cut between rows. A row that does not fit alone may also be cut between its entries: a hub may
+    /// have 10^8 neighbours.
     Entries,
 }
 
@@ -268,8 +269,8 @@ mod tests {
         assert_eq!(parts.iter().filter(|part| part.segments[0].ends_block).count(), graph.len());
     }
 
-    /// Checks that batches cut between entries contain every entry once and in order, and that only a row that does not
-    /// fit alone is split.
+    /// Checks that batches cut between entries contain every entry once and in order. Only a row that does not fit
+    /// alone may be split.
     fn check_split(graph: &BlockStore, most: u64) -> Result<(), TestCaseError> {
         let fits = |batch: &RowBatch| batch.rows + batch.entries <= most;
         let all = batches(graph, 0..graph.len(), Cut::Entries, fits);

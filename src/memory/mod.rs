@@ -174,7 +174,7 @@ impl Reservation {
         self.bytes
     }
 
-    /// Splits `bytes` bytes (or all, if there are fewer) off into a reservation of their own.
+    /// Splits `bytes` bytes (or all, if there are fewer) off into a separate reservation.
     pub fn split(&mut self, bytes: u64) -> Reservation {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

@@ -66,18 +66,18 @@ fn free(range: Range<*mut u32>) {
     }
 }
 
-/// Asks the system to read ahead the pages of `piece`, which is a part of a mapped file. The system may ignore this.
+/// Asks the system to read the pages of `piece`, a part of a mapped file, ahead of time. The system may ignore this.
 pub fn will_need<T>(piece: &[T]) {
     advise(piece, libc::MADV_WILLNEED);
 }
 
-/// Tells the system that `piece`, which is a part of a mapped file, is read at random, so that it does not read ahead.
-/// The system may ignore this.
+/// Advises the system not to read ahead in `piece`, a part of a mapped file, because it is read at random. The system
+/// may ignore this.
 pub fn random_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_RANDOM);
 }
 
-/// Revokes [`random_access`].
+/// Revokes the advice of [`random_access`].
 pub fn usual_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_NORMAL);
 }

@@ -12,7 +12,7 @@ pub fn addresses_left() -> Option<u64> {
     Some(limit.saturating_sub(pages * PAGE))
 }
 
-/// Size in bytes from which the C library's allocator gives an allocation a memory mapping of its own. It is also the
+/// Size in bytes from which the C library's allocator gives an allocation its own memory mapping. It is also the
 /// maximum number of freed bytes that the allocator keeps at the end of each of its arenas.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_BYTES: libc::c_int = 1 << 20;

@@ -132,8 +132,8 @@ impl Diagnostics {
         Some(report.join("\n"))
     }
 
-    /// Drops mistakes that may only follow from broken TOML: further mistakes on the same line, all mistakes about
-    /// something missing, and all mistakes after a line that may have confused the parser.
+    /// Drops mistakes that may only follow from broken TOML. These are further mistakes on the same line, all mistakes
+    /// about something missing, and all mistakes after a line that may have confused the parser.
     fn drop_consequences(&mut self) {
         let mut broken = BTreeSet::new();
         let mut derailed = usize::MAX;

@@ -23,7 +23,7 @@ enum ScaleLayout {
     /// Logarithmic scale: log10 of its start, log10 of its end, and the length reserved for 0 before its start.
     Log(f64, f64, f64),
     /// Linear parts with gaps between them. Each part has its first value, its last value and the position where it
-    /// begins. The number is the length per unit of value.
+    /// begins. The last field is the length per unit of value.
     Parts(Vec<(f64, f64, f64)>, f64),
 }
 

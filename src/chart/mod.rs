@@ -65,7 +65,7 @@ pub enum Marks {
     Bars(Bars),
     /// Heat map: a quantity by row and column.
     Heat(Heat),
-    /// Periods of work, such as those of stages, in a row for each name.
+    /// Periods of work, such as stages, in a row for each name.
     Spans(Vec<SpanMark>),
     /// Box plots of the distribution of values, by name.
     Boxes(Vec<Spread>),

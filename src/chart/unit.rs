@@ -6,9 +6,9 @@ use serde::{Serialize, Serializer};
 /// The unit of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// No unit: a number of things.
+    /// A number of things, without a unit.
     Count,
-    /// No unit: any other number.
+    /// Any other number without a unit.
     Number,
     /// A time in seconds.
     Seconds,
@@ -18,7 +18,7 @@ pub enum Unit {
     BytesPerSecond,
     /// A rate in traversed edges per second.
     Teps,
-    /// A fraction of 1.
+    /// A fraction of 1, shown in percent.
     Share,
     /// A power in watts.
     Watts,

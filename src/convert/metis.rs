@@ -65,7 +65,7 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
 /// A neighbour in a list, perhaps with a weight. Lists sort by neighbour and then by weight, so the smallest weight of
 /// a neighbour comes first.
 trait NeighbourEntry: Copy + Ord + Send {
-    /// Atomics of the same size, which several threads can write.
+    /// The atomic form of an entry, which several threads can write.
     type Slot: Default + Send + Sync;
 
     fn store(slot: &Self::Slot, neighbour: u64, weight: u64);

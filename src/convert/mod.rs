@@ -70,8 +70,7 @@ pub fn writable(out: &Path) -> Result<()> {
     target(out).map(drop)
 }
 
-/// Refuses an output of `bytes` bytes for which the disk has no room, because a full disk harms everyone who writes
-/// there.
+/// Refuses an output of `bytes` bytes if the disk has no room for it. A full disk harms everyone who writes there.
 ///
 /// # Errors
 /// [`Error::OutputFull`], and the errors of [`writable`].

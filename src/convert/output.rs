@@ -66,7 +66,7 @@ impl OutputFile {
         self.write(&bytes, at)
     }
 
-    /// Appends the bytes of a chunk after those of all chunks before it.
+    /// Appends the bytes of a chunk after the bytes of all earlier chunks.
     pub fn append(&self, chunk: u64, bytes: &[u8]) -> Result<()> {
         // Packing nothing would still write a member.
         let bytes = if bytes.is_empty() { bytes.into() } else { self.pack(bytes)? };

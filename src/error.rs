@@ -16,7 +16,7 @@ pub enum Error {
     /// The input is missing, unreadable or malformed (exit 3).
     #[error("{}{at}: expected {expected}, found {found}; {remedy}", path.display())]
     Input {
-        /// The input file.
+        /// The input file that is missing, unreadable or malformed.
         path: PathBuf,
         /// The place of the mistake in the file.
         at: At,
@@ -35,9 +35,9 @@ pub enum Error {
         path: PathBuf,
         /// The place of the change in the file.
         at: At,
-        /// Description of what does not match.
+        /// What does not match, in words.
         what: String,
-        /// The workdir of the job that can write the file again, if it is another job.
+        /// The workdir of the job that can write the file again, if that is another job than this one.
         keeper: Option<PathBuf>,
     },
 
@@ -104,7 +104,7 @@ pub enum Error {
     /// A limit of the job is too small for this input (exit 7).
     #[error("limits.{limit} = {given} is too small for {purpose}: at least {needed} is needed")]
     Limit {
-        /// `host_memory` or `gpu_memory`.
+        /// Name of the limit: `host_memory` or `gpu_memory`.
         limit: &'static str,
         /// The limit as the job sets it, as text.
         given: String,
@@ -182,9 +182,9 @@ fn rewrite_remedy(keeper: Option<&Path>) -> String {
 pub enum At {
     /// The file as a whole.
     File,
-    /// A line, counted from 1.
+    /// A line of the file, counted from 1.
     Line(u64),
-    /// A byte, counted from 0.
+    /// A byte of the file, counted from 0.
     Byte(u64),
 }
 
@@ -235,7 +235,7 @@ pub enum ErrorKind {
     Validation,
     /// A GPU or a rank was lost.
     Lost,
-    /// The system failed, or gpugraph did.
+    /// The system or gpugraph itself failed.
     Io,
     /// The work was cancelled, or a signal stopped it.
     Stopped,

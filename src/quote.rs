@@ -14,8 +14,8 @@ pub fn clip_to(text: &str, characters: usize) -> String {
     out
 }
 
-/// Replaces the characters of `text` that would affect the terminal or page that shows it: control characters, and
-/// characters that reverse the direction of text. Line breaks stay.
+/// Replaces the characters of `text` that would affect the terminal or page on which it is shown: control characters,
+/// and characters that reverse the direction of text. Line breaks stay.
 pub fn printable_lines(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' => c,

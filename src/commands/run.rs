@@ -61,7 +61,7 @@ pub(super) unsafe fn carry_out(
     log::init(args.log_format, args.quiet, comm.is_leader());
     tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
     // One rank reports mistakes in the job file, once all ranks are connected.
-    let start = StartOptions { fresh: args.fresh, wait: args.wait };
+    let start = StartOptions { fresh: args.fresh, wait: args.wait, ends_process: true };
     let report = job::run::run(job?, start, &comm)?;
     if comm.is_leader() {
         finish(&report)?;

@@ -46,3 +46,12 @@ impl GpuMeter {
         millijoules.map(|millijoules| millijoules as f64 / 1e3).map_err(|e| format!("NVML: {e}"))
     }
 }
+
+/// Returns the compute capability of GPU `index` (or of the first one) without starting CUDA. CUDA may number GPUs
+/// differently, so this is a guess if the machine has GPUs of several kinds.
+pub(super) fn likely_capability(index: Option<u32>) -> Option<String> {
+    let library = Nvml::init().ok()?;
+    let index = super::visible_gpu().map(|seen| seen.index).or(index).unwrap_or(0);
+    let capability = library.device_by_index(index).and_then(|device| device.cuda_compute_capability()).ok()?;
+    Some(format!("{}.{}", capability.major, capability.minor))
+}

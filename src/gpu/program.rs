@@ -3,8 +3,8 @@
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
+use super::driver;
 use super::source::{ProgramSource, cache};
-use super::{Gpu, driver};
 use crate::error::{Error, Result};
 use crate::store::replace::{make_folder_of, replace_volatile};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
@@ -31,16 +31,19 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Loads the program `source`: compiles it for `gpu`, unless compiled code from an earlier process can be used, and
-    /// then waits until the GPU is open. `device` gets the open GPU, or `None` if it does not open.
+    /// Loads the program `source`: compiles it for GPUs of this compute capability, unless compiled code from an earlier
+    /// process can be used, and then waits until the GPU is open. `device` gets the open GPU, or `None` if it does not
+    /// open.
     ///
     /// # Errors
     /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`], also if the GPU does not open.
-    pub fn load(gpu: &Gpu, device: &OnceLock<Option<Device>>, source: &ProgramSource) -> Result<Program> {
-        let options = options(gpu);
+    pub fn load(capability: &str, device: &OnceLock<Option<Device>>, source: &ProgramSource) -> Result<Program> {
+        let options = options(capability);
         let cached = cached(source, &options);
         let compile = || {
+            let began = std::time::Instant::now();
             let image = compile(source, &options)?;
+            tracing::debug!(program = source.name, seconds = began.elapsed().as_secs_f64(), "compiled");
             // If the image can't be cached, every process compiles for itself, which takes a second.
             if let Some(path) = &cached
                 && let Err(e) = store(path, &image)
@@ -64,8 +67,8 @@ impl Program {
     }
 
     /// Returns true if compiled code of `source` for this kind of GPU is cached.
-    pub fn is_cached(gpu: &Gpu, source: &ProgramSource) -> bool {
-        cached(source, &options(gpu)).is_some_and(|path| path.is_file())
+    pub fn is_cached(capability: &str, source: &ProgramSource) -> bool {
+        cached(source, &options(capability)).is_some_and(|path| path.is_file())
     }
 
     /// Returns the kernel called `name`.
@@ -117,8 +120,8 @@ impl Kernel {
 }
 
 /// Returns the compiler options with which NVRTC compiles for a GPU.
-fn options(gpu: &Gpu) -> [String; 2] {
-    [format!("--gpu-architecture=sm_{}", gpu.capability.replace('.', "")), "--std=c++17".into()]
+fn options(capability: &str) -> [String; 2] {
+    [format!("--gpu-architecture=sm_{}", capability.replace('.', "")), "--std=c++17".into()]
 }
 
 /// Returns the path at which the compiled code of `source` is cached, if there is a cache.

@@ -10,6 +10,12 @@ pub fn cache() -> Option<PathBuf> {
     Some(base.join("gpugraph"))
 }
 
+/// Returns true if no program of any version of gpugraph was compiled for any GPU, or if none can be cached.
+pub fn cache_is_empty() -> bool {
+    let entries = cache().and_then(|folder| std::fs::read_dir(folder).ok());
+    entries.is_none_or(|mut entries| entries.next().is_none())
+}
+
 /// Source of a program of GPU kernels.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramSource {

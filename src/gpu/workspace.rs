@@ -2,11 +2,12 @@
 
 use super::arena::Arena;
 use super::device::Device;
+use super::energy::likely_capability;
 use super::program::{Kernel, Program};
 use super::queue::Queue;
-use super::source::ProgramSource;
+use super::source::{ProgramSource, cache_is_empty};
 use super::staging::{StopFlag, Uploader};
-use super::{Gpu, visible};
+use super::visible;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Reservation, populate};
 use parking_lot::Mutex;
@@ -75,21 +76,29 @@ impl Workspace {
             }
             turn.wait();
             let started = Instant::now();
+            // The compiler needs neither CUDA nor an open GPU, so it works while they start, which takes some tenths of a
+            // second. NVML reports sooner than CUDA what kind of GPU to compile for.
+            let at_once = budget.limit() >= ONE_BY_ONE;
+            let likely = (at_once && cache_is_empty()).then(|| likely_capability(index)).flatten();
+            let guessed = likely.as_ref().map(|capability| start(capability, &opened, programs, false));
             let found = super::probe();
             turn.started();
-            // The compiler needs no open GPU, so it works while the GPU is opened, which takes some tenths of a second.
-            let gpu = Device::choose(&found, index).filter(|_| budget.limit() >= ONE_BY_ONE);
-            let ahead = gpu.map(|gpu| start(gpu, &opened, programs, false));
+            let capability = Device::choose(&found, index).filter(|_| at_once).map(|gpu| &gpu.capability);
+            let (ahead, wrong) = match likely.as_ref() == capability {
+                true => (guessed, None),
+                false => (capability.map(|capability| start(capability, &opened, programs, false)), guessed),
+            };
             let device = Device::open(&found, index, limit);
             let _ = opened.set(device.as_ref().ok().cloned());
             turn.opened();
+            drop(wrong);
             (device, ahead, started)
         });
         let device = device?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
         let opening = started.elapsed().as_secs_f64();
-        let programs = ahead.unwrap_or_else(|| start(device.gpu(), &opened, programs, true))?;
-        let workspace = Workspace {
+        let programs = ahead.unwrap_or_else(|| start(&device.gpu().capability, &opened, programs, true))?;
+        let mut workspace = Workspace {
             programs,
             compiler: None,
             queue: Queue::new(&device)?,
@@ -98,10 +107,32 @@ impl Workspace {
             arena: Arena::allocate(&device, LEAST_MEMORY)?,
             device,
         };
-        wait_for_compiler(&workspace.programs)?;
+        workspace.await_compiler(budget)?;
         let (gpu, alone) = (workspace.device.gpu().index, visible::visible_gpu().is_some());
         tracing::debug!(gpu, alone, opened = opening, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
         Ok(workspace)
+    }
+
+    /// Waits for the programs that are not cached, or only for the first one if the budget has room for the compiler
+    /// next to the stages that begin meanwhile.
+    fn await_compiler(&mut self, budget: &Budget) -> Result<()> {
+        if compiler_memory(budget.limit()) == 0 {
+            return wait_for_compiler(&self.programs);
+        }
+        if self.programs.iter().any(|program| program.compiles) {
+            self.compiler = Some(budget.reserve(COMPILER, "the compiler of kernels")?);
+        }
+        self.programs.first().map_or(Ok(()), |program| program.wait().map(drop))
+    }
+
+    /// Returns the bytes that are set aside for the compiler.
+    pub fn compiler_bytes(&self) -> u64 {
+        self.compiler.as_ref().map_or(0, Reservation::bytes)
+    }
+
+    /// Waits until no thread compiles any more.
+    pub fn finish_loading(&self) {
+        self.programs.iter().for_each(|program| drop(program.wait()));
     }
 
     /// Loads the programs in `programs` that this workspace does not have yet. Waits for the programs that are not
@@ -111,7 +142,7 @@ impl Workspace {
     /// Errors of the compilation; [`Error::Lost`].
     pub fn load_also(&mut self, programs: &[&'static ProgramSource], budget: &Budget) -> Result<()> {
         let opened = Arc::new(OnceLock::from(Some(self.device.clone())));
-        let new = start(self.device.gpu(), &opened, &self.missing(programs), budget.limit() < ONE_BY_ONE)?;
+        let new = start(&self.device.gpu().capability, &opened, &self.missing(programs), budget.limit() < ONE_BY_ONE)?;
         wait_for_compiler(&new)?;
         self.programs.extend(new);
         Ok(())
@@ -123,7 +154,7 @@ impl Workspace {
     /// # Errors
     /// Errors of the compilation; [`Error::Limit`], [`Error::Lost`].
     pub fn load_if_needed(&mut self, programs: &[&'static ProgramSource], budget: &Budget) -> Result<()> {
-        let is_cached = |source: &&ProgramSource| Program::is_cached(self.device.gpu(), source);
+        let is_cached = |source: &&ProgramSource| Program::is_cached(&self.device.gpu().capability, source);
         let (now, later): (Vec<_>, Vec<_>) = self.missing(programs).into_iter().partition(is_cached);
         self.load_also(&now, budget)?;
         if !later.is_empty() && self.compiler.is_none() {
@@ -161,13 +192,13 @@ impl Workspace {
 
 /// Limit of host memory, in bytes, below which a job compiles its programs one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
-/// Host memory that the compiler takes for one program, in bytes: 65 MiB were measured.
-const COMPILER: u64 = 96 << 20;
+/// Host memory, in bytes, that the compiler takes for all programs of a job.
+const COMPILER: u64 = 200 << 20;
 /// Limit of host memory, in bytes, from which on this memory is set aside, because it is a small part of the limit.
 const SPARES_COMPILER: u64 = 64 * COMPILER;
 
-/// Returns the host memory, in bytes, that is set aside for compiling programs which few graphs need. If `limit` is too
-/// small for that, it is 0, and a job compiles these programs when it starts.
+/// Returns the host memory, in bytes, that is set aside for compiling programs while stages run. If `limit` is too small
+/// for that, it is 0, and a job compiles all its programs when it starts.
 pub fn compiler_memory(limit: u64) -> u64 {
     if limit < SPARES_COMPILER { 0 } else { COMPILER }
 }
@@ -178,14 +209,15 @@ fn not_compiled(name: &str) -> Error {
 /// Begins to load `programs` for `gpu`. Once the GPU is open, `opened` has its device. With `one_by_one`, which
 /// requires an open GPU, each program is compiled before the next.
 fn start(
-    gpu: &Gpu,
+    capability: &str,
     opened: &Arc<OnceLock<Option<Device>>>,
     sources: &[&'static ProgramSource],
     one_by_one: bool,
 ) -> Result<Vec<Loading>> {
     let mut programs = Vec::new();
     for source in sources {
-        let program = Loading::start(gpu, opened, source)?;
+        // After an error the threads that have started must not wait for the GPU.
+        let program = Loading::start(capability, opened, source).inspect_err(|_| drop(opened.set(None)))?;
         if one_by_one && program.compiles {
             program.wait()?;
         }
@@ -218,9 +250,14 @@ struct Loading {
 }
 
 impl Loading {
-    fn start(gpu: &Gpu, opened: &Arc<OnceLock<Option<Device>>>, source: &'static ProgramSource) -> Result<Loading> {
-        let (compiles, gpu, opened) = (!Program::is_cached(gpu, source), gpu.clone(), Arc::clone(opened));
-        let load = move || Program::load(&gpu, &opened, source);
+    fn start(
+        capability: &str,
+        opened: &Arc<OnceLock<Option<Device>>>,
+        source: &'static ProgramSource,
+    ) -> Result<Loading> {
+        let (compiles, capability, opened) =
+            (!Program::is_cached(capability, source), capability.to_owned(), Arc::clone(opened));
+        let load = move || Program::load(&capability, &opened, source);
         let thread = std::thread::Builder::new().name(source.name.into()).spawn(load);
         let thread = thread.map_err(|e| Error::io("start a thread to compile kernels", source.name, e))?;
         Ok(Loading { source, compiles, thread: Mutex::new(Some(thread)), loaded: OnceLock::new() })
@@ -242,7 +279,7 @@ impl Loading {
     /// Returns the program. Waits until it is loaded, or compiles it for `device` if nothing has begun to load it.
     fn program(&self, device: &Device) -> Result<&Program> {
         if self.loaded.get().is_none() && self.thread.lock().is_none() {
-            let loaded = Program::load(device.gpu(), &OnceLock::from(Some(device.clone())), self.source)?;
+            let loaded = Program::load(&device.gpu().capability, &OnceLock::from(Some(device.clone())), self.source)?;
             self.loaded.get_or_init(|| loaded);
             crate::memory::give_back();
         }

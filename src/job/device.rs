@@ -156,7 +156,7 @@ impl GpuSession {
             let mut workspace = Workspace::open(gpu, limit, threads, &programs, &budget, &turn)?;
             workspace.load_if_needed(&rare, &budget)?;
             // Memory that this crate has reserved from the budget meanwhile does not belong to the driver.
-            let reserved = free.saturating_sub(budget.free());
+            let reserved = free.saturating_sub(budget.free()).saturating_sub(workspace.compiler_bytes());
             let driver = host::process_memory().saturating_sub(before).saturating_sub(reserved);
             let reserved = budget.reserve(driver, "the GPU's driver")?;
             Ok(OpenGpu {
@@ -277,6 +277,13 @@ impl GpuSession {
             memory: Some(used.device.limit()),
             driver: used.driver,
         })
+    }
+
+    /// Leaves the GPU open until the process ends.
+    pub fn leave_open(mut self) {
+        self.opening.take().into_iter().for_each(|thread| drop(thread.join()));
+        self.lock().iter().for_each(|workspace| workspace.finish_loading());
+        std::mem::forget(self);
     }
 
     /// Returns three amounts of GPU memory in bytes: the limit, the peak in use, and the memory that the driver took in

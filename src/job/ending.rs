@@ -45,8 +45,9 @@ impl RunEnding {
     }
 }
 
-/// Ends a run: records in the metrics and the manifest how it ended, and returns the ending.
-pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>) -> RunEnding {
+/// Ends a run: records in the metrics and the manifest how it ended, and returns the ending. If the process ends after
+/// it, the GPU stays open until then.
+pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>, ends_process: bool) -> RunEnding {
     let Context { job, comm, gpu, .. } = context;
     let result = result.map_err(|e| {
         let e = if let InputSpec::Prepared(other) = &job.input { e.advise_rerun(other) } else { e };
@@ -65,8 +66,7 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
     match saved {
         _ if ending.result.is_err() => {}
         Err(e) => ending.result = Err(e),
-        // A rank ends with its job, and the driver frees the memory of a process faster than the process does.
-        Ok(()) if comm.ranks() > 1 => std::mem::forget(gpu),
+        Ok(()) if ends_process => gpu.leave_open(),
         Ok(()) => {}
     }
     ending

@@ -56,7 +56,7 @@ fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock:
     // A stopped run also has stages whose times are known.
     record.remember_speeds();
     let result = finished_input.and_then(|finished_input| reporting::report(&context, &mut record, &finished_input));
-    ending::close(context, record, result)
+    ending::close(context, record, result, options.ends_process)
 }
 
 /// Returns the stages of a job, in order.

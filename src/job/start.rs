@@ -22,13 +22,15 @@ use crate::store::replace::{remove_leftovers, remove_leftovers_below};
 use std::path::Path;
 use std::time::Instant;
 
-/// Options for a workdir that already has files or is in use.
+/// Options for a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StartOptions {
     /// Remove everything that earlier runs left in the workdir.
     pub fresh: bool,
     /// Wait while another process uses the workdir, rather than return [`Error::Busy`].
     pub wait: bool,
+    /// The process ends after the run, so the run leaves the GPU to the driver, which frees memory faster.
+    pub ends_process: bool,
 }
 
 /// Starts a run of `job` that began at the time `started`. On the leader, `lock` receives the lock of the workdir,
@@ -94,7 +96,7 @@ fn lock_and_adopt(
     comm: &Comm,
     lock: &mut Option<Lock>,
 ) -> Result<(Manifest, Option<Manifest>)> {
-    let StartOptions { fresh, wait } = options;
+    let StartOptions { fresh, wait, .. } = options;
     workdir::check(job)?;
     let lock = match lock {
         Some(lock) => lock,

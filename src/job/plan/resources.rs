@@ -78,8 +78,7 @@ impl Resources {
         let found = gpu::probe();
         match Device::open(&found, job.run.gpu, job.limits.gpu_memory) {
             Ok(device) => {
-                let compiler = if job.rare_programs().is_empty() { 0 } else { gpu::compiler_memory(self.host_memory) };
-                let driver = host::process_memory().saturating_sub(before) + compiler;
+                let driver = host::process_memory().saturating_sub(before) + gpu::compiler_memory(self.host_memory);
                 let gpus = if job.run.gpu.is_some() { 1 } else { found.gpus.len().max(1) };
                 // Other nodes may have more GPUs.
                 let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };

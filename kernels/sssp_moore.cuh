@@ -263,6 +263,8 @@ template <class K> __device__ inline void moore_one(const Graph& g, const Moore&
     }
     for (u32 k = threadIdx.x; k < count; k += blockDim.x) scratch.tasks[round & 1][k] = fresh(m.queues[round & 1] + k);
     __syncthreads();
+    // The third round from here adds tasks that do not fit the block to this count.
+    if (threadIdx.x == 0) m.state->tasks[round % 3] = 0;
     for (; count > 0 && count <= m.most_tasks && done < m.most_rounds; done++) {
         const u32* tasks = scratch.tasks[round & 1];
         auto task = [=](u32 i) { return tasks[i]; };

@@ -5,7 +5,7 @@
 
 // The counter of a queue has the number of slots in its low bits and the number of entries above them.
 #ifdef CUDA_ON_CPU
-constexpr u32 SSSP_SLOT_BITS = 51;
+constexpr u32 SSSP_SLOT_BITS = 50;
 #else
 constexpr u32 SSSP_SLOT_BITS = 40;
 #endif

@@ -455,12 +455,12 @@ fn sums_that_are_infinite() {
     });
 }
 
-/// More vertices become nearer in a step than a queue's counter has bits for: 2^13 on the stand-in, 2^24 on a GPU.
+/// More vertices become nearer in a step than a queue's counter has bits for: 2^14 on the stand-in, 2^24 on a GPU.
 #[test]
 fn more_vertices_at_once_than_are_counted() {
     on_gpu("sssp::more_vertices_at_once_than_are_counted", |gpu| {
         // Spokes, a vertex behind each, and a rim around these: behind a vertex that is lost one is reached by the rim alone, which is longer.
-        let spokes = 8300;
+        let spokes = 16_500;
         let edges: Vec<[u32; 2]> =
             (1..=spokes).flat_map(|v| [[0, v], [v, spokes + v], [spokes + v, spokes + v % spokes + 1]]).collect();
         let weight = |u: u32, v: u32| if u == 0 || v == u + spokes { 1 } else { 9 };
@@ -469,6 +469,21 @@ fn more_vertices_at_once_than_are_counted() {
         for short in [0, u32::MAX] {
             let hub = graph.rows.place[&0];
             graph.check(gpu, &[hub], &[("one bucket", Method::DeltaStepping, Tuning { short, ..wide })]);
+        }
+    });
+}
+
+/// Moore's method finds more tasks in a round than a block holds, in each of a launch's first rounds.
+#[test]
+fn more_tasks_than_a_block_holds() {
+    on_gpu("sssp::more_tasks_than_a_block_holds", |gpu| {
+        for length in 0..6 {
+            // Two vertices behind each leaf: the last round of a search would find one that is alone.
+            let path = (0..length).map(|v| [v, v + 1]);
+            let leaves = (0..1100).flat_map(|n| [[length, 10 + n], [10 + n, 2000 + n], [2000 + n, 4000 + n]]);
+            let edges: Vec<[u32; 2]> = path.chain(leaves).collect();
+            let graph = Weighted::stored(&edges, Direction::Undirected, WeightType::U32, |_, _| 1);
+            graph.check(gpu, &[graph.rows.place[&0]], &[("moore", Method::Moore, small())]);
         }
     });
 }

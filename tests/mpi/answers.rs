@@ -160,6 +160,22 @@ fn ranks_wait_for_the_order_of_a_graph_without_edges() {
     assert_eq!(report["results"]["betweenness"]["pairs"], 0);
 }
 
+#[test]
+fn every_algorithm_takes_an_input_without_vertices() {
+    let Some(job) = Ranks::new() else { return };
+    job.place.write("empty.txt", "# none");
+    let tables =
+        "[triangle]\n[components]\n[pagerank]\n[cdlp]\n[cores]\n[betweenness]\n[distances]\n[dfs]\nforest = true\n";
+    job.place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = 'empty.txt'\n{tables}"));
+    let alone = job.report(0, &[]);
+    job.forget();
+    let together = job.report(2, &[]);
+    for name in ["triangle", "components", "pagerank", "cdlp", "cores", "betweenness", "distances", "dfs"] {
+        assert_eq!(together["results"][name].is_object(), alone["results"][name].is_object(), "{name}");
+        assert!(together["results"][name].is_object(), "{name}: {together:#}");
+    }
+}
+
 /// The edges are 64 MiB.
 #[test]
 fn little_memory_makes_every_rank_spill_and_changes_nothing() {

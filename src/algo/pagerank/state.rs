@@ -84,7 +84,8 @@ impl<'d> State<'d> {
         let mut ranks: Buffer<f64> = budget.zeroed(connected, "ranks of vertices (8 bytes each)")?;
         let none = || budget.zeroed(0, "contributions and their sums");
         let (contributions, sums) = (none()?, none()?);
-        let first = 1.0 / vertices as f64;
+        // Infinity could not be sent to other ranks.
+        let first = if vertices == 0 { 0.0 } else { 1.0 / vertices as f64 };
         ranks.fill(first);
         Ok(State { ranks, contributions, sums, isolated: [first; 2], sinks: 0, degrees })
     }

@@ -79,7 +79,7 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
         (_, false) => 0,
     };
     let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
-    let leading = u64::from(sizes) + constraints;
+    let leading = u64::from(sizes).checked_add(constraints).ok_or_else(bad)?;
     let head = Head::of(BodyLayout::Metis(MetisGrammar { vertices, leading, weighted }), body);
     let directions = Directions::BothOrHalf;
     Ok(Head { vertices: Some(vertices), entries: Some(edges), weighted, directions, ..head })

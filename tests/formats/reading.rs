@@ -368,6 +368,7 @@ fn mistakes_are_named_with_their_line() {
         ("a.graph", "2 1 10\n1 2\nx 1\n".into(), "a.graph:3: "),
         ("a.graph", "2 1 10\n1 2\n\n".into(), "a.graph:3: "),
         ("a.graph", "2 1 2\n2\n1\n".into(), "a.graph:1: "),
+        ("a.graph", "2 1 110 18446744073709551615\n2\n1\n".into(), "a.graph:1: "),
         // an edge in one list alone, or in one more often: that of the smallest pair of ids is named
         ("a.graph", "4 3\n2\n1 3\n4\n3 1\n".into(), "a.graph:5: "),
         ("a.graph", "% c\n4 3\n2\n%x\n1 3\n4\n3 1\n".into(), "a.graph:7: "),

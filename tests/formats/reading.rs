@@ -537,6 +537,19 @@ fn progress_sums_to_the_size_and_can_stop() {
 }
 
 #[test]
+fn a_file_that_was_truncated_since_it_was_opened_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, contents) in [("a.txt", &b"0 1\n"[..]), ("a.graph", b"2 1\n2\n1\n"), ("a.u32", &[0; 8])] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, contents).unwrap();
+        let input = open(&path);
+        std::fs::write(&path, "").unwrap();
+        let text = read(&input, 2).unwrap_err().to_string();
+        assert!(text.contains(" bytes, as when the input was opened") && text.contains("found 0 bytes"), "{text}");
+    }
+}
+
+#[test]
 fn ids_are_narrow_while_they_fit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.txt");

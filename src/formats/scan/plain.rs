@@ -229,10 +229,10 @@ fn lines(shared: &ScanState<'_>, index: usize) -> Result<Option<Lines>> {
     let part = &shared.parts[index];
     let map = MappedFile::open(&part.path)?;
     let data = map.bytes();
+    part.unchanged(data.len() as u64)?;
     if data.is_empty() {
         return Ok(None);
     }
-    part.unchanged(data.len() as u64)?;
     map.populate(0, HEAD)?;
     let head = match shared.head(index) {
         Some(head) => head,

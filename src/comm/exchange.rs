@@ -6,10 +6,10 @@ use super::mpi::Ranks;
 use super::shm::{RingSize, Rings};
 use crate::error::{Error, Result};
 use crate::process::backoff::Backoff;
+use crate::process::threads::{join, spawn};
 use crate::process::traffic;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 /// Limits of the messages that an exchange has in flight on one rank. If all ranks are on one machine, `outgoing +
@@ -194,24 +194,20 @@ pub(super) fn run_among<T: Send>(
             outbox.failed.fetch_or(taken.is_err(), Ordering::SeqCst);
             taken
         };
-        let takers: Vec<_> = (0..limits.takers).map(|_| scope.spawn(take_all)).collect();
-        let done = join(scope.spawn(|| work(&outbox)));
+        let takers: Vec<_> = (0..limits.takers).map(|_| spawn(scope, take_all)).collect();
+        outbox.failed.fetch_or(takers.iter().any(Result::is_err), Ordering::SeqCst);
+        let done = spawn(scope, || work(&outbox)).and_then(join);
         match done {
             Ok(_) if !outbox.failed.load(Ordering::SeqCst) => carrier.end(),
             Ok(_) => {}
             Err(_) => outbox.failed.store(true, Ordering::SeqCst),
         }
         // All takers must be joined before the first error is returned.
-        let taken: Vec<_> = takers.into_iter().map(join).collect();
+        let taken: Vec<_> = takers.into_iter().map(|taker| taker.and_then(join)).collect();
         (done, taken.into_iter().sum::<Result<u64>>())
     });
     // Return the error of `take` first, because `work` may have failed only as a consequence.
     let received_bytes = taken?;
     let (sent_bytes, seconds) = (outbox.sent_bytes.into_inner(), started.elapsed().as_secs_f64());
     Ok((done?, ExchangeTraffic { sent_bytes, received_bytes, seconds }))
-}
-
-/// Waits for a thread and returns its result. If the thread panicked, the panic continues in this thread.
-fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

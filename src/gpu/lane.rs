@@ -4,35 +4,18 @@
 
 use super::arena::DeviceSlice;
 use super::queue::{Event, Queue};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::process::threads::on_threads;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-
-/// Calls `work` for each item, each on its own thread. An item is, for example, a lane with its share of the work.
-/// Waits for all threads, and then returns the first error.
-///
-/// # Errors
-/// Errors of `work`; [`Error::Addresses`] if the system starts no more threads.
-pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
-    let work = &work;
-    std::thread::scope(|scope| {
-        let threads = items.map(|item| std::thread::Builder::new().spawn_scoped(scope, move || work(item)));
-        let threads: Vec<_> = threads.collect();
-        let ends = threads.into_iter().map(|thread| {
-            let thread = thread.map_err(|_| Error::thread())?;
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        ends.fold(Ok(()), Result::and)
-    })
-}
 
 /// Fills all of `to`, with a thread for each lane. The threads share parts of `to`, which are multiples of `step` words.
 /// `fill` writes the words of a part: it gets the position of the first word, and a buffer of the part's length. After
 /// an error no thread begins another part.
 ///
 /// # Errors
-/// Errors of `fill`; [`Error::Lost`].
+/// Errors of `fill`; [`crate::Error::Lost`].
 pub fn fill_by_lanes(
     lanes: &mut [Lane<'_>],
     to: DeviceSlice<u32>,

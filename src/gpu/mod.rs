@@ -33,7 +33,7 @@ pub use arena::{Arena, DeviceSlice, slice_bytes, slices_bytes};
 pub use device::{Device, at_least, whole_pieces};
 pub use driver::{free_memory, load, probe};
 pub use energy::GpuMeter;
-pub use lane::{Lane, fill_by_lanes, on_threads};
+pub use lane::{Lane, fill_by_lanes};
 pub use peer::{IpcHandle, PeerMemory, Peers, ipc_handle};
 pub use program::Kernel;
 pub use queue::{Event, Grid, Queue, THREADS};

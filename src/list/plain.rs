@@ -1,9 +1,8 @@
 //! Passes over plain files, which are cut into chunks that threads take in order.
 
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::{At, Error, Result};
 use crate::formats::{Reader, Watch, contents};
@@ -11,6 +10,7 @@ use crate::list::ListFormat;
 use crate::list::binary::{first_bad, widen};
 use crate::list::refusals;
 use crate::list::text::{self, LONGEST, NotANumber, PADDING, TextNumbers};
+use crate::process::threads::in_threads;
 
 /// A function that receives the successors of consecutive elements, and the number of the first of these elements. Many
 /// threads call it.
@@ -34,37 +34,8 @@ pub(crate) fn each_chunk(
     threads: usize,
     work: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync,
 ) -> Result<()> {
-    let threads = (threads.max(1) as u64).min(chunks.end.saturating_sub(chunks.start));
-    if threads <= 1 {
-        let mut buffer = Vec::new();
-        return chunks.into_iter().try_for_each(|chunk| work(chunk, &mut buffer));
-    }
-    let (next, stop) = (AtomicU64::new(chunks.start), AtomicBool::new(false));
-    let failure: Mutex<Option<(u64, Error)>> = Mutex::new(None);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let mut buffer = Vec::new();
-                while !stop.load(Relaxed) {
-                    let chunk = next.fetch_add(1, Relaxed);
-                    if chunk >= chunks.end {
-                        break;
-                    }
-                    if let Err(error) = work(chunk, &mut buffer) {
-                        let mut failure = failure.lock();
-                        if failure.as_ref().is_none_or(|(before, _)| chunk < *before) {
-                            *failure = Some((chunk, error));
-                        }
-                        stop.store(true, Relaxed);
-                    }
-                }
-            });
-        }
-    });
-    match failure.into_inner() {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
-    }
+    let numbers = chunks.start as usize..chunks.end as usize;
+    in_threads(threads, numbers, Vec::new, |buffer, chunk| work(chunk as u64, buffer), |_| Ok(()))
 }
 
 /// A plain file that is open for a pass.

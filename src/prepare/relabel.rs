@@ -9,6 +9,7 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::{DegreeRuns, DenseId, Vertex};
 use crate::memory::{Budget, Buffer};
+use crate::process::threads::on_threads;
 
 /// Value in the map from ids to vertices for an id that has no edge other than loops.
 pub const ISOLATED: u32 = u32::MAX;
@@ -64,7 +65,7 @@ pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if memory has no room for 256 KiB a thread and 48 bytes for each vertex of degree
-/// 2^16 or more.
+/// 2^16 or more; [`crate::error::Error::Addresses`] if the system does not start a thread.
 pub fn relabel(
     mut degrees: Buffer<u32>,
     edges: u64,
@@ -79,20 +80,15 @@ pub fn relabel(
 
     // Count the vertices of each degree in each chunk (one thread's range of ids), and list the hubs that do not fit
     // the table.
-    let (mut counts, mut hubs): (Vec<Vec<u32>>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
-    std::thread::scope(|scope| {
-        let parts = degrees[mine.clone()].chunks(chunk).enumerate();
-        let first = mine.start;
-        let counting: Vec<_> =
-            parts.map(|(i, part)| scope.spawn(move || count(part, first + i * chunk, len))).collect();
-        for thread in counting {
-            let (table, part_hubs) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            counts.push(table);
-            hubs.extend(part_hubs);
-        }
-    });
+    let mut counted = vec![(Vec::new(), Vec::new()); mine.len().div_ceil(chunk)];
+    let parts = mine.clone().step_by(chunk).zip(degrees[mine.clone()].chunks(chunk));
+    on_threads(parts.zip(&mut counted), |((first_id, part), counted)| {
+        *counted = count(part, first_id, len);
+        Ok(())
+    })?;
+    let (counts, hubs): (Vec<_>, Vec<_>) = counted.into_iter().unzip();
     let mut all = Shares::of(counts, len, comm);
-    let hubs = all_hubs(hubs, comm);
+    let hubs = all_hubs(hubs.concat(), comm);
     let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
     // The vertices of a degree begin where the vertices of larger degrees end. Vertices of equal degree are numbered
@@ -117,11 +113,10 @@ pub fn relabel(
         }
     }
 
-    std::thread::scope(|scope| {
-        for (part, table) in degrees[mine.clone()].chunks_mut(chunk).zip(&mut all.chunks) {
-            scope.spawn(move || assign(part, table));
-        }
-    });
+    on_threads(degrees[mine.clone()].chunks_mut(chunk).zip(&mut all.chunks), |(part, table)| {
+        assign(part, table);
+        Ok(())
+    })?;
     for (new, &(_, id)) in hubs.iter().enumerate().filter(|(_, (_, id))| mine.contains(&(*id as usize))) {
         degrees[id as usize] = new as u32;
     }

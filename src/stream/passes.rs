@@ -10,6 +10,7 @@ use crate::gpu::{CopySource, DeviceSlice, Queue, Workspace, slice_bytes};
 use crate::graph::{BlockStore, DeviceBlock, Placement};
 use crate::memory::Plain;
 use crate::process::signals;
+use crate::process::threads::spawn;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
@@ -161,7 +162,7 @@ pub fn stream(
         let (placement, relay, check_cancelled) = (graph.placement(), None, &signals::check);
         let loader = Loader { graph, placement, relay, uploader, next: &next, check_cancelled, free_slots, arrivals };
         let all = &all;
-        scope.spawn(move || loader.run(&[], all));
+        spawn(scope, move || loader.run(&[], all))?;
         while let Ok(arrival) = arrived.recv() {
             let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(ended()) };
             queue.after(&copied)?;

@@ -7,14 +7,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use gpugraph::internals::comm::Comm;
 use gpugraph::internals::error::Error;
+use gpugraph::internals::formats::{Edges, FileSearch, Input, Unwatched, Visitor};
+use gpugraph::internals::generate::Generator;
 use gpugraph::internals::job::state::lock::{Liveness, Lock, Owner};
+use gpugraph::internals::list::{Generated, Kind, ListSource};
+use gpugraph::internals::memory::Budget;
+use gpugraph::internals::prepare::relabel::relabel;
 use gpugraph::internals::process::log::Format;
 use gpugraph::internals::process::progress::{Progress, Unit};
 use gpugraph::internals::process::{log, signals};
 
 /// Silence of an owner elsewhere that counts as death.
 const SILENCE: Duration = Duration::from_secs(20);
+
+/// Takes edges and does nothing with them.
+struct Nothing;
+
+impl Visitor for Nothing {
+    fn visit(&mut self, _: Edges<'_>, _: &[u32]) -> gpugraph::Result<()> {
+        Ok(())
+    }
+}
 
 /// What the tests below run in a process of its own. Says `ready` on stdout when it has come to its place.
 #[test]
@@ -55,8 +70,42 @@ fn child() {
             stage.finish();
             drop(progress.stage("fail", 0, Unit::Bytes));
         }
+        "threads" => {
+            let input = |name: &str, text: &[u8]| {
+                fs::write(dir.join(name), text).unwrap();
+                Input::find(&[dir.join(name)], None, FileSearch::default()).unwrap()
+            };
+            let packed = zstd::encode_all(&b"0 1\n"[..], 1).unwrap();
+            let lines = "2 3 4 5 6 7 8\n".repeat(8);
+            let inputs = [
+                input("a.txt", b"0 1\n"),
+                input("a.txt.zst", &packed),
+                input("a.graph", format!("8 28\n{lines}").as_bytes()).with_chunk(16),
+                Input::generated(Generator::kronecker(4, 2.0, 1).unwrap()),
+            ];
+            for input in inputs {
+                let error = input.scan(&mut [Nothing, Nothing], &Unwatched).unwrap_err();
+                assert_eq!(error.exit_code(), 7, "{error}");
+            }
+            let list = ListSource::generated(Generated::new(1 << 12, Kind::Random, 1).unwrap()).with_chunk(1 << 10);
+            let error = list.scan(0..1 << 12, 2, &Unwatched, &|_, _| Ok(())).unwrap_err();
+            assert_eq!(error.exit_code(), 7, "{error}");
+            let budget = Budget::new(1 << 30, 2).unwrap();
+            let degrees = budget.zeroed(4, "degrees").unwrap();
+            let error = relabel(degrees, 1, 2, &budget, &Comm::Solo).unwrap_err();
+            assert_eq!(error.exit_code(), 7, "{error}");
+        }
         other => panic!("{other}"),
     }
+}
+
+#[test]
+fn threads_that_do_not_start_are_errors_and_no_panics() {
+    let dir = tempfile::tempdir().unwrap();
+    // No stack has that size. The test itself runs in the thread of `main`.
+    let mut child = command("threads", dir.path());
+    let output = child.arg("--test-threads=1").env("RUST_MIN_STACK", "1152921504606846976").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 fn command(what: &str, dir: &Path) -> Command {

@@ -8,15 +8,16 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::process::host::cores_at_hand;
 use crate::process::signals;
+use crate::process::threads::{join, spawn};
 
 /// Runs `work(number)` for every number below `threads`, each on its own thread. Number 0 runs on the calling thread.
 /// Returns when all threads have ended.
 ///
 /// # Errors
-/// [`Error::Addresses`] if the system can't start another thread, and the first error of `work`.
+/// [`crate::error::Error::Addresses`] if the system can't start another thread, and the first error of `work`.
 pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     gathered(threads, work).map(drop)
 }
@@ -33,12 +34,12 @@ pub fn gathered<T: Send>(threads: usize, work: &(dyn Fn(usize) -> Result<T> + Sy
         let begins = &begins;
         let others = (1..threads.max(1)).map(|number| {
             let begin = move || if *begins.wait() { work(number).map(Some) } else { Ok(None) };
-            std::thread::Builder::new().spawn_scoped(scope, begin).map_err(|_| Error::thread())
+            spawn(scope, begin)
         });
         let others: Result<Vec<_>> = others.collect();
         begins.get_or_init(|| others.is_ok());
         let first = others.as_ref().map_or(Ok(None), |_| work(0).map(Some));
-        let ended = others?.into_iter().map(|thread| thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)));
+        let ended = others?.into_iter().map(join);
         // All threads are joined before the first error is returned.
         let all: Vec<_> = std::iter::once(first).chain(ended).collect();
         all.into_iter().filter_map(Result::transpose).collect()
@@ -66,7 +67,7 @@ pub fn first<T: Send>(
 /// after the first failure are skipped if they have not begun.
 ///
 /// # Errors
-/// [`Error::Addresses`] if the system can't start another thread; [`Error::Stopped`] after a signal.
+/// [`crate::error::Error::Addresses`] if the system can't start another thread; [`crate::error::Error::Stopped`] after a signal.
 pub fn check_parts<S: Send, F: Send>(
     threads: usize,
     items: usize,

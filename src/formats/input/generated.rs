@@ -93,11 +93,11 @@ pub(crate) fn scan(
         {
             // Only half as many threads, because the threads that wait for the GPU use CPU time, too.
             for _ in 0..visitors.len().div_ceil(2) {
-                scope.spawn(|| cache.allocate_ahead(|| at_work.load(Relaxed) == 0));
+                shared.spawn(scope, || cache.allocate_ahead(|| at_work.load(Relaxed) == 0));
             }
         }
         for visitor in visitors {
-            scope.spawn(|| {
+            let is_started = shared.spawn(scope, || {
                 let mut buffers = EdgeBuffers::new(generator, per_chunk, shared.weights);
                 let visitor = visitor;
                 while !shared.stopped() {
@@ -118,6 +118,9 @@ pub(crate) fn scan(
                 }
                 at_work.fetch_sub(1, Relaxed);
             });
+            if !is_started {
+                at_work.fetch_sub(1, Relaxed);
+            }
         }
     });
     shared.check()?;

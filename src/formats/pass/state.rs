@@ -3,6 +3,7 @@
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+use std::thread::Scope;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -13,6 +14,7 @@ use crate::formats::weights::missing;
 use crate::formats::{
     BodyLayout, Fault, FindNames, Format, Head, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
 };
+use crate::process::threads::spawn;
 
 /// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
 pub(crate) const CHUNK: usize = 8 << 20;
@@ -124,6 +126,11 @@ impl<'a> ScanState<'a> {
             *failure = Some((place, error));
         }
         self.stop.store(true, Relaxed);
+    }
+
+    /// Starts a thread of the pass. If the system does not start it, the pass fails, and false is returned.
+    pub fn spawn<'scope>(&self, scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Send + 'scope) -> bool {
+        spawn(scope, work).map_err(|error| self.fail((0, 0), error)).is_ok()
     }
 
     /// Returns the error that comes first in the input, if there was one.

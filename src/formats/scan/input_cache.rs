@@ -172,7 +172,7 @@ impl<'m> InputCache<'m> {
         inner.readers
     }
 
-    /// Returns a guard that a read-ahead thread drops when it ends.
+    /// Returns a guard that a read-ahead thread drops when it ends, or when it does not start.
     pub(crate) fn reader(&self) -> impl Drop {
         struct Reading<'k, 'm>(&'k InputCache<'m>);
         impl Drop for Reading<'_, '_> {

@@ -13,6 +13,7 @@ use crate::formats::pass::state::{ErrorPlace, WorkResult, locate, located, of_ki
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
 use crate::formats::{BodyLayout, Format, HEAD, Head, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect};
+use crate::process::threads::in_threads;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
@@ -99,9 +100,8 @@ impl<'c> PlainFiles<'c> {
         Ok(kind)
     }
 
-    /// Runs a thread that reads chunks ahead as far as `cache` has memory.
+    /// Reads chunks ahead as far as `cache` has memory.
     pub fn read_ahead(&self, shared: &ScanState<'_>, cache: &InputCache<'_>) {
-        let _reading = cache.reader();
         while !shared.stopped() {
             let Some(number) = cache.claim() else { break };
             let file = self.file(number);
@@ -300,20 +300,13 @@ impl Lines {
     fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<()> {
         let seen = &shared.seen[self.part];
         let lines: Vec<AtomicU64> = seen.hashes.iter().map(|_| AtomicU64::new(0)).collect();
-        let next = AtomicU64::new(0);
-        let count = || loop {
-            let chunk = next.fetch_add(1, Relaxed);
-            let Some(lines) = lines.get(chunk as usize) else { return Ok(()) };
-            let [from, to, start, end] = self.bounds(shared, chunk)?;
-            lines.store(metis::vertex_lines(&self.map.bytes()[start..end]), Relaxed);
+        let count = |(): &mut (), chunk: usize| {
+            let [from, to, start, end] = self.bounds(shared, chunk as u64)?;
+            lines[chunk].store(metis::vertex_lines(&self.map.bytes()[start..end]), Relaxed);
             self.map.drop_range(from, to);
-            shared.advance(0)?;
+            shared.advance(0)
         };
-        std::thread::scope(|scope| -> Result<()> {
-            let workers: Vec<_> = (0..threads.min(lines.len())).map(|_| scope.spawn(count)).collect();
-            let mut done = workers.into_iter().map(|worker| worker.join());
-            done.try_for_each(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })?;
+        in_threads(threads, 0..lines.len(), || (), count, Ok)?;
         let mut first: Vec<u64> = lines.into_iter().map(AtomicU64::into_inner).collect();
         let mut vertex = 0;
         for lines in &mut first {

@@ -9,7 +9,7 @@ use crate::formats::{ScanState, Sink, Visitor};
 /// Runs a pass with a thread per visitor, and returns its state with all counts. `visitors` must not be empty.
 ///
 /// # Errors
-/// The first error in the order of the input.
+/// The first error in the order of the input; [`crate::error::Error::Addresses`] if the system does not start a thread.
 pub(crate) fn run<'a>(
     shared: ScanState<'a>,
     cache: CacheUse<'_, '_>,
@@ -21,20 +21,24 @@ pub(crate) fn run<'a>(
         if let CacheUse::For(cache) = cache {
             for _ in 0..cache.begin(plain.queue.own.clone()) {
                 let (shared, plain) = (&shared, &plain);
-                scope.spawn(move || plain.read_ahead(shared, cache));
+                let reading = cache.reader();
+                shared.spawn(scope, move || {
+                    let _reading = reading;
+                    plain.read_ahead(shared, cache);
+                });
             }
         }
         let (feed, blocks) = crossbeam::channel::bounded(packed::QUEUE);
         for _ in 0..packed.feeders {
             let feed = feed.clone();
             let packed = &packed;
-            scope.spawn(move || packed.feed(&feed));
+            shared.spawn(scope, move || packed.feed(&feed));
         }
         drop(feed);
         for visitor in visitors {
             let blocks = blocks.clone();
             let (shared, plain, packed) = (&shared, &plain, &packed);
-            scope.spawn(move || {
+            shared.spawn(scope, move || {
                 let mut sink = Sink::new(&mut **visitor, shared.weights).with_numbering(shared.numbering.clone());
                 let done = plain
                     .work(shared, cache, &mut sink)

@@ -8,8 +8,8 @@
 use super::{Counted, DegreeCounting, GRANULE, PURPOSE};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
-use crate::gpu::on_threads;
 use crate::memory::{Budget, Buffer, Plain, prefetch};
+use crate::process::threads::on_threads;
 use parking_lot::RwLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 

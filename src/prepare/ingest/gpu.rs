@@ -5,10 +5,11 @@
 use super::{Counted, DegreeCounting};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Input, Visitor};
-use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, on_threads, slice_bytes};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes};
 use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::edge_maker::EdgeMaker;
 use crate::prepare::gpu::{INGEST, PrepareGpu, SAMPLED, narrow};
+use crate::process::threads::on_threads;
 use crate::size;
 use parking_lot::RwLock;
 use std::ops::Range;

@@ -5,13 +5,13 @@
 //! [`WAITING`] bytes. Then one thread looks all of them up, so that the part stays in the cache of a core for many
 //! strings.
 
-use super::in_threads;
 use super::spill::Spill;
 use super::string_set::{Distinct, StringSet};
 use crate::error::{Error, Result};
 use crate::formats::names::{LONGEST_NAME, copy_short};
 use crate::formats::{Edges, Input, NameBatch, Visitor, Watch};
 use crate::memory::{Budget, Buffer, Reservation, prefetch};
+use crate::process::threads::in_threads;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -119,7 +119,7 @@ pub(super) fn gather(
         let chunks = std::mem::take(&mut queues.waiting[number].lock().chunks);
         parts.add(number, set, chunks.iter().map(Chunk::records)).map(drop)
     };
-    in_threads(threads, parts.parts.len(), StringSet::default, add_rest, |_| Ok(()))?;
+    in_threads(threads, 0..parts.parts.len(), StringSet::default, add_rest, |_| Ok(()))?;
     drop(queues);
     parts.settle()?;
     Ok(Gathered { parts, checksum: scan.checksum, room })

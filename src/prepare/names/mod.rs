@@ -36,12 +36,10 @@ use super::partition::changed;
 use crate::error::{At, Error, Result};
 use crate::formats::names::hash;
 use crate::formats::{FindNames, Input, NameBatch, Watch, Weights};
-use crate::gpu::on_threads;
 use crate::memory::{Budget, prefetch};
 use crate::store::file::{Kind, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of strings whose table entries are prefetched before they are looked up, so that memory accesses overlap.
 const AHEAD: usize = 64;
@@ -221,29 +219,4 @@ impl FindNames for Names {
         }
         Ok(())
     }
-}
-
-/// Calls `work` with each number below `count` in `threads` threads. Each thread has its own state, which `begin`
-/// makes. Numbers are taken in ascending order.
-///
-/// # Errors
-/// The error of the first thread that has one. If `work` fails in a thread, the others stop.
-fn in_threads<S>(
-    threads: usize,
-    count: usize,
-    begin: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, usize) -> Result<()> + Sync,
-    end: impl Fn(S) -> Result<()> + Sync,
-) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    on_threads(0..threads.min(count).max(1), |_| {
-        let mut state = begin();
-        loop {
-            let number = next.fetch_add(1, Relaxed);
-            if number >= count {
-                return end(state);
-            }
-            work(&mut state, number).inspect_err(|_| next.store(count, Relaxed))?;
-        }
-    })
 }

@@ -1,16 +1,17 @@
 //! Divides strings by their bytes into ranges, and sorts one range after the other.
 
+use super::LIST;
 use super::gather::{Parts, Room};
 use super::lines::STRIDE;
 use super::sorted_range::SortedRange;
 use super::spill::{Spill, SpillWriter};
 use super::string_set::{StringSet, each};
 use super::table::Pairs;
-use super::{LIST, in_threads};
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
 use crate::formats::names::HEAD;
 use crate::prepare::gate::Gate;
+use crate::process::threads::in_threads;
 use crate::store::file::{NewFile, Pending};
 use parking_lot::Mutex;
 use std::path::Path;
@@ -64,7 +65,7 @@ pub(super) fn distribute(parts: Parts, path: &Path, room: Room, watch: &dyn Watc
         *strings.lock() += found;
         writer.finish()
     };
-    in_threads(at_once(largest), count, begin, work, end)?;
+    in_threads(at_once(largest), 0..count, begin, work, end)?;
     drop(parts);
     let count = strings.into_inner();
     Ok(Ranges { spill, count, room })
@@ -178,7 +179,7 @@ impl Ranges {
                 numbered.try_for_each(|(&hash, number)| pairs.put(writer, hash, number))
             })
         };
-        in_threads(at_once, spill.parts(), begin, work, |(writer, _)| writer.finish())?;
+        in_threads(at_once, 0..spill.parts(), begin, work, |(writer, _)| writer.finish())?;
         let mut list = list.into_inner();
         let text = list.file.body_bytes();
         list.file.write(&[0; 8][..(text.next_multiple_of(8) - text) as usize])?;

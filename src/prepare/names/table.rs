@@ -4,12 +4,13 @@
 //! An entry is at the place that its hash selects, or at a later one if that place is taken. Entries are in the order
 //! of their hashes, so the file is written from front to back.
 
+use super::TABLE;
 use super::gather::Room;
 use super::spill::{Spill, SpillWriter};
-use super::{TABLE, in_threads};
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
 use crate::prepare::gate::Gate;
+use crate::process::threads::in_threads;
 use crate::store::file::{NewFile, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::Path;
@@ -150,7 +151,7 @@ impl Pairs {
                 placed.unwrap_or(Ok(()))
             })
         };
-        in_threads(room.threads, spill.parts(), Sorter::default, work, |_| Ok(()))?;
+        in_threads(room.threads, 0..spill.parts(), Sorter::default, work, |_| Ok(()))?;
         placing.into_inner().finish()
     }
 }

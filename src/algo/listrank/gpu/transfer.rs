@@ -4,8 +4,9 @@ use super::index::{as_words, indices, indices_mut, words_per_index};
 use super::{ListOnGpu, RankSink, SuccessorSource};
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
-use crate::gpu::{fill_by_lanes, on_threads};
+use crate::gpu::fill_by_lanes;
 use crate::process::signals;
+use crate::process::threads::on_threads;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A thread fetches enough ranks at a time to fill this many pinned buffers. The number is large, because the thread

@@ -1,7 +1,8 @@
 //! Copies results from a GPU to the host, with several threads and through pinned memory.
 
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Uploader, on_threads};
+use crate::gpu::{DeviceSlice, Uploader};
+use crate::process::threads::on_threads;
 
 /// Copies the slice `from` of GPU memory to `to`. `element` makes an element of `to` from `W` 32-bit words.
 ///

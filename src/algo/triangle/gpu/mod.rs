@@ -20,6 +20,7 @@ use crate::graph::block_store::BlockStore;
 use crate::graph::layout::Layout;
 use crate::graph::placement::{BlockSize, Placement};
 use crate::memory::at_least;
+use crate::process::threads::spawn;
 use crate::stream::loader::Arriving;
 use crate::stream::location::SegmentPlace;
 use crate::stream::spread::spread;
@@ -256,7 +257,7 @@ impl Gpu<'_> {
             let (next, check_cancelled) = (&next, &check_cancelled);
             let loader = Loader { graph, placement, relay, uploader, next, check_cancelled, free_slots, arrivals };
             let (steps, passing) = (&steps, &outside);
-            scope.spawn(move || loader.run(steps, passing));
+            spawn(scope, move || loader.run(steps, passing))?;
             let mut pass = FrontPass { front, counting, open, found, awaited: &places, arrived };
             pass.count_inside(&inside)?;
             pass.count_outside(&outside, &empty)

@@ -9,10 +9,11 @@ mod sort_buffers;
 use self::sort_buffers::SortBuffers;
 use super::{BinReader, SortBin, Sorted, SortedRows, sorters};
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, on_threads, slice_bytes};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes};
 use crate::graph::{Bins, Degrees};
 use crate::prepare::gpu::{INGEST, PrepareGpu, sort_program};
 use crate::prepare::partition::LINE;
+use crate::process::threads::on_threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

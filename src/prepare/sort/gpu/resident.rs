@@ -5,10 +5,11 @@
 use super::{SortLane, SortedOnGpu, Sorters};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
-use crate::gpu::{DeviceSlice, on_threads, slice_bytes};
+use crate::gpu::{DeviceSlice, slice_bytes};
 use crate::graph::{Bins, BlockSize, DegreeSummary, HostBlock, Layout};
 use crate::prepare::gate::Gate;
 use crate::prepare::partition::{LINE, Partition};
+use crate::process::threads::on_threads;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;

@@ -1,0 +1,114 @@
+//! Threads that work together and end before their caller goes on. If the system does not start one, that is an error.
+
+use parking_lot::Mutex;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+use crate::error::{Error, Result};
+
+/// Starts a thread.
+///
+/// # Errors
+/// [`Error::Addresses`] if the system does not start it.
+pub fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    Builder::new().spawn_scoped(scope, work).map_err(|_| Error::thread())
+}
+
+/// Waits for a thread and returns its result. If the thread panicked, the panic continues in this thread.
+pub fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Calls `work` for each item, each on its own thread. An item is, for example, a lane with its share of the work.
+/// Waits for all threads, and then returns the first error.
+///
+/// # Errors
+/// Errors of `work`; [`Error::Addresses`] if the system starts no more threads.
+pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items.map(|item| spawn(scope, move || work(item))).collect();
+        threads.into_iter().map(|thread| thread.and_then(join)).fold(Ok(()), Result::and)
+    })
+}
+
+/// Calls `work` with each of `numbers`, on up to `threads` threads that take the numbers in ascending order. Each thread
+/// has a state, which `begin` makes, and which `end` gets when no number is left. One thread is the caller's.
+///
+/// # Errors
+/// If `work` fails, no thread takes another number. Of these errors, the one of the smallest number is returned. Errors
+/// of `end`, and [`Error::Addresses`] if the system does not start all threads.
+pub fn in_threads<S>(
+    threads: usize,
+    numbers: Range<usize>,
+    begin: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) -> Result<()> + Sync,
+    end: impl Fn(S) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(numbers.start);
+    let failure: Mutex<Option<(usize, Error)>> = Mutex::default();
+    let run = |_| {
+        let mut state = begin();
+        loop {
+            let number = next.fetch_add(1, Relaxed);
+            if number >= numbers.end {
+                return end(state);
+            }
+            if let Err(error) = work(&mut state, number) {
+                next.store(numbers.end, Relaxed);
+                let mut failure = failure.lock();
+                if failure.as_ref().is_none_or(|(before, _)| number < *before) {
+                    *failure = Some((number, error));
+                }
+                return Ok(());
+            }
+        }
+    };
+    let ended = match threads.min(numbers.len()) {
+        0 | 1 => run(0),
+        threads => on_threads(0..threads, run),
+    };
+    failure.into_inner().map_or(ended, |(_, error)| Err(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_taken_once_and_each_state_ends() {
+        for threads in [0, 1, 3, 8] {
+            for numbers in [0..0, 5..6, 5..105] {
+                let (sum, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                let work = |own: &mut usize, number| {
+                    *own += number;
+                    Ok(())
+                };
+                let end = |own| {
+                    sum.fetch_add(own, Relaxed);
+                    ended.fetch_add(1, Relaxed);
+                    Ok(())
+                };
+                in_threads(threads, numbers.clone(), || 0, work, end).expect("no errors");
+                assert_eq!(sum.into_inner(), numbers.clone().sum::<usize>());
+                assert_eq!(ended.into_inner(), threads.min(numbers.len()).max(1), "{threads} {numbers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_error_of_the_smallest_number_is_returned() {
+        // All four numbers are taken before the first of them fails.
+        let taken = std::sync::Barrier::new(4);
+        let work = |(): &mut (), number: usize| {
+            taken.wait();
+            if number == 7 { Ok(()) } else { Err(Error::Usage(number.to_string())) }
+        };
+        let failed = in_threads(4, 7..11, || (), work, Ok).expect_err("an error");
+        assert_eq!(failed.to_string(), "8");
+    }
+}

@@ -1,5 +1,7 @@
 //! Numbers in text, separated by any whitespace: counted, and parsed eight digits at a time.
 
+use crate::formats::bytes::tokens;
+
 /// Number of bytes that must follow the text, so that digits can be read eight at a time.
 pub(super) const PADDING: usize = 32;
 
@@ -8,8 +10,6 @@ pub(super) const LONGEST: usize = 64;
 
 /// Number of bytes to count with 8-bit counters before they could overflow.
 const COUNTED: usize = 255;
-
-const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Counts the numbers that begin in `bytes[1..]`. A number begins at a byte above 0x20 (blank) after a byte that is not
 /// above 0x20. Other control characters count as blanks here, and are detected when numbers are parsed.
@@ -87,51 +87,17 @@ impl<'a> TextNumbers<'a> {
 
     #[inline(always)]
     fn number(&mut self) -> Result<i64, NotANumber> {
-        let bad = NotANumber { at: self.at };
         let negative = self.bytes[self.at] == b'-';
-        let start = self.at + usize::from(negative);
-        let (mut value, mut digits) = eight(self.bytes, start);
-        if digits == 8 {
-            let (more, count) = eight(self.bytes, start + 8);
-            value = value * TENS[count] + more;
-            digits += count;
-        }
-        let mut end = start + digits;
-        if digits == 16 {
-            while let Some(digit) = self.bytes.get(end).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
-            {
-                let longer = value.checked_mul(10).and_then(|value| value.checked_add(digit.into()));
-                let Some(longer) = longer.filter(|value| *value <= i64::MAX as u64) else { return Err(bad) };
-                (value, end) = (longer, end + 1);
-            }
-        }
-        if digits == 0 || !self.bytes.get(end).copied().is_some_and(is_space) {
-            return Err(bad);
-        }
+        let number = tokens::number(self.bytes, self.at + usize::from(negative));
+        let is_whole = |&(value, end): &(u64, usize)| {
+            value <= i64::MAX as u64 && self.bytes.get(end).copied().is_some_and(is_space)
+        };
+        let (value, end) = number.filter(is_whole).ok_or(NotANumber { at: self.at })?;
         // The byte after the number is known to be a space.
         self.at = end + 1;
         let value = value as i64;
         Ok(if negative { -value } else { value })
     }
-}
-
-/// Returns the value of the digits at the start of `bytes[at..]`, at most eight, and their number.
-#[inline(always)]
-fn eight(bytes: &[u8], at: usize) -> (u64, usize) {
-    let Some(word) = bytes.get(at..).and_then(|bytes| bytes.first_chunk::<8>()) else { return (0, 0) };
-    let word = u64::from_le_bytes(*word) ^ 0x3030_3030_3030_3030;
-    // The high bit is exact for every byte up to the first that is not a digit, which is enough.
-    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
-    let digits = (others.trailing_zeros() / 8) as usize;
-    if digits == 0 {
-        return (0, 0);
-    }
-    // Zeros are shifted in before the first digit, which is in the lowest byte.
-    let word = word << (64 - 8 * digits);
-    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
-    let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
-    let high = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
-    (low.wrapping_add(high) >> 32, digits)
 }
 
 #[cfg(test)]

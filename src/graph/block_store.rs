@@ -175,25 +175,25 @@ impl BlockStore {
         self.weights.get(b).map_or(&[], StoredWeights::weights)
     }
 
-    /// Returns the neighbours in row `v`, and the weight of the edge to each. The graph must [be local](Self::is_local)
-    /// and have weights.
+    /// Returns the neighbours in row `v`, and the weight of the edge to each, or no weights if the graph has none. The
+    /// graph must [be local](Self::is_local).
     #[inline]
     pub fn weighted_row(&self, v: u32) -> (&[u32], &[u32]) {
         let b = self.layout.block_of(v);
         let (block, weights) = (self.block(b), self.weights(b));
         let entries = block.entries((v - block.first_row) as usize);
-        (&block.targets[entries.clone()], &weights[entries])
+        (&block.targets[entries.clone()], weights.get(entries).unwrap_or(&[]))
     }
 
     /// Iterates over a range of rows in order. Yields the number of each row, its neighbours, and the weight of the
-    /// edge to each. The graph must [be local](Self::is_local) and have weights.
+    /// edge to each, or no weights if the graph has none. The graph must [be local](Self::is_local).
     pub fn weighted_rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32], &[u32])> {
         self.blocks_of(rows.clone()).flat_map(move |b| {
             let (block, weights) = (self.block(b), self.weights(b));
             let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
             inside.map(move |v| {
                 let entries = block.entries((v - block.first_row) as usize);
-                (v, &block.targets[entries.clone()], &weights[entries])
+                (v, &block.targets[entries.clone()], weights.get(entries).unwrap_or(&[]))
             })
         })
     }

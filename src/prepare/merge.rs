@@ -82,24 +82,13 @@ impl Merge<'_> {
         let first = |vertex: u64| Direction::Directed.row(vertex as u32, EdgeDirection::Out);
         let arcs = first(rows.start)..first(rows.end);
         let mut read = 0;
-        let mut ends = |of: [&[u32]; 2], length: usize| {
-            read += of[0].len() + of[1].len();
-            lengths.push(length as u32);
-        };
-        if weighted {
-            let mut arcs = self.arcs.weighted_rows(arcs);
-            while let (Some((_, out, of_out)), Some((_, into, of_into))) = (arcs.next(), arcs.next()) {
-                let before = targets.len();
-                merge_weighted((out, of_out), (into, of_into), &mut targets, &mut weights);
-                ends([out, into], targets.len() - before);
-            }
-        } else {
-            let mut arcs = self.arcs.rows(arcs);
-            while let (Some((_, out)), Some((_, into))) = (arcs.next(), arcs.next()) {
-                let before = targets.len();
-                merge(out, into, &mut targets);
-                ends([out, into], targets.len() - before);
-            }
+        let merge = if weighted { merge_rows::<true> } else { merge_rows::<false> };
+        let mut arcs = self.arcs.weighted_rows(arcs);
+        while let (Some((_, out, of_out)), Some((_, into, of_into))) = (arcs.next(), arcs.next()) {
+            let before = targets.len();
+            merge((out, of_out), (into, of_into), &mut targets, &mut weights);
+            read += out.len() + into.len();
+            lengths.push((targets.len() - before) as u32);
         }
         self.degrees.counter(Direction::Undirected).rows(rows.start as u32, lengths.iter().copied(), &targets);
         let built = self.files.write(b, &[[&lengths, &targets, &weights]])?;
@@ -109,65 +98,54 @@ impl Merge<'_> {
     }
 }
 
-/// Appends the union of two ascending rows to `to`.
-pub fn merge(mut a: &[u32], mut b: &[u32], to: &mut Vec<u32>) {
-    while let ([x, a_rest @ ..], [y, b_rest @ ..]) = (a, b) {
-        to.push(*x.min(y));
-        if x <= y {
-            a = a_rest;
-        }
-        if y <= x {
-            b = b_rest;
-        }
-    }
-    to.extend_from_slice(a);
-    to.extend_from_slice(b);
-}
-
-/// Appends the union of two ascending rows, given as neighbours and weights, to `targets` and `weights`. A neighbour in
-/// both rows gets the smaller weight.
-pub fn merge_weighted(a: (&[u32], &[u32]), b: (&[u32], &[u32]), targets: &mut Vec<u32>, weights: &mut Vec<u32>) {
+/// Appends the union of two ascending rows to `targets`. Each row is given as its neighbours and the weights of the
+/// edges to them. With `WEIGHTED`, the weights are merged into `weights`, and a neighbour in both rows gets the smaller
+/// one. Otherwise weights are ignored.
+pub fn merge_rows<const WEIGHTED: bool>(
+    a: (&[u32], &[u32]),
+    b: (&[u32], &[u32]),
+    targets: &mut Vec<u32>,
+    weights: &mut Vec<u32>,
+) {
     let (mut i, mut j) = (0, 0);
     while let (Some(&x), Some(&y)) = (a.0.get(i), b.0.get(j)) {
         targets.push(x.min(y));
-        weights.push(match x.cmp(&y) {
-            Less => a.1[i],
-            Equal => a.1[i].min(b.1[j]),
-            Greater => b.1[j],
-        });
+        if WEIGHTED {
+            weights.push(match x.cmp(&y) {
+                Less => a.1[i],
+                Equal => a.1[i].min(b.1[j]),
+                Greater => b.1[j],
+            });
+        }
         i += usize::from(x <= y);
         j += usize::from(y <= x);
     }
     targets.extend_from_slice(&a.0[i..]);
     targets.extend_from_slice(&b.0[j..]);
-    weights.extend_from_slice(&a.1[i..]);
-    weights.extend_from_slice(&b.1[j..]);
+    if WEIGHTED {
+        weights.extend_from_slice(&a.1[i..]);
+        weights.extend_from_slice(&b.1[j..]);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     proptest! {
         #[test]
-        fn a_merged_row_is_the_union(a in prop::collection::btree_set(0u32..60, 0..40), b in prop::collection::btree_set(0u32..60, 0..40)) {
-            let rows = [&a, &b].map(|row| row.iter().copied().collect::<Vec<u32>>());
-            let mut merged = Vec::new();
-            merge(&rows[0], &rows[1], &mut merged);
-            let union: BTreeSet<u32> = a.union(&b).copied().collect();
-            prop_assert!(merged.into_iter().eq(union));
-        }
-
-        #[test]
-        fn of_a_neighbour_in_both_rows_the_smaller_weight_stays(
+        fn a_merged_row_is_the_union_with_the_smaller_weights(
             a in prop::collection::btree_map(0u32..60, any::<u32>(), 0..40),
             b in prop::collection::btree_map(0u32..60, any::<u32>(), 0..40),
         ) {
             let [a_row, b_row] = [&a, &b].map(|row| row.iter().map(|(&v, &w)| (v, w)).unzip::<u32, u32, Vec<_>, Vec<_>>());
             let (mut targets, mut weights) = (Vec::new(), Vec::new());
-            merge_weighted((&a_row.0, &a_row.1), (&b_row.0, &b_row.1), &mut targets, &mut weights);
+            merge_rows::<true>((&a_row.0, &a_row.1), (&b_row.0, &b_row.1), &mut targets, &mut weights);
+            let mut unweighted = Vec::new();
+            merge_rows::<false>((&a_row.0, &[]), (&b_row.0, &[]), &mut unweighted, &mut Vec::new());
+            prop_assert_eq!(&unweighted, &targets);
             let mut known: BTreeMap<u32, u32> = a;
             for (v, w) in b {
                 let least = known.entry(v).or_insert(w);

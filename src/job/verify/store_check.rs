@@ -14,7 +14,7 @@ use crate::job::graph::{merge as merged, transpose};
 use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
 use crate::prepare::dictionary::{self, Dictionary};
-use crate::prepare::merge::{merge, merge_weighted};
+use crate::prepare::merge::merge_rows;
 use crate::prepare::names::Names;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
@@ -150,20 +150,14 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
         crate::process::signals::check()?;
         let block = rows.block(b);
         let (mut union, mut of_union) = (Vec::new(), Vec::new());
+        let merge = if merged.stored.weights.is_some() { merge_rows::<true> } else { merge_rows::<false> };
         for v in block.first_row..block.end_row() {
             union.clear();
             of_union.clear();
             let ways = [EdgeDirection::Out, EdgeDirection::In].map(|way| direction.row(v, way));
-            let is_union = if merged.stored.weights.is_some() {
-                let [out, into] = ways.map(|row| graph.block_store.weighted_row(row));
-                merge_weighted(out, into, &mut union, &mut of_union);
-                rows.weighted_row(v) == (&union[..], &of_union[..])
-            } else {
-                let [out, into] = ways.map(|row| graph.block_store.row(row));
-                merge(out, into, &mut union);
-                rows.row(v) == union
-            };
-            if !is_union {
+            let [out, into] = ways.map(|row| graph.block_store.weighted_row(row));
+            merge(out, into, &mut union, &mut of_union);
+            if rows.weighted_row(v) != (&union[..], &of_union[..]) {
                 let what = format!("vertex {v}: its row is not its out-row and its in-row together");
                 return Err(Error::Validation(what));
             }

@@ -22,7 +22,7 @@ use crate::graph::csr::Block;
 use crate::graph::degrees::{DegreeCounter, Degrees};
 use crate::graph::direction::Direction;
 use crate::memory::{Budget, Buffer};
-use crate::prepare::merge::merge;
+use crate::prepare::merge::merge_rows;
 use crate::process::signals;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -301,7 +301,7 @@ pub fn degrees(graph: &BlockStore, threads: usize, vertices: u64, budget: &Budge
         for v in of_block {
             let (Some((_, out)), Some((_, into))) = (rows.next(), rows.next()) else { break };
             row.clear();
-            merge(out, into, &mut row);
+            merge_rows::<false>((out, &[]), (into, &[]), &mut row, &mut Vec::new());
             counter.rows(v, std::iter::once(row.len() as u32), &row);
         }
         graph.release(b);

@@ -12,11 +12,8 @@ pub(super) const SOURCES: [&str; 9] =
 /// Keys of `[input]` that say how files are read. They are refused if the edges do not come from files.
 pub(super) const OF_FILES: [&str; 7] = ["columns", "skip_lines", "ids", "vertices", "format", "weights", "recursive"];
 
-/// Keys whose text is not part of [`InputKeys::reading_keys`], because the opened input shows their effect: format and
-/// columns of each file, the list of vertices, weights, direction and first id. For example, `format = "u32"` adds
-/// nothing for a file that ends in `.u32`.
-const KNOWN_FROM_INPUT: [&str; 9] =
-    ["format", "weights", "columns", "skip_lines", "ids", "vertices", "recursive", "directed", "first_id"];
+/// Keys of `[input]` that say how edges from any source are read.
+pub(super) const OF_EDGES: [&str; 2] = ["directed", "first_id"];
 
 /// Keys of `[input]` on which no result depends.
 const PLAN_KEYS: [&str; 1] = ["expect"];
@@ -41,9 +38,11 @@ impl InputKeys {
     }
 
     /// Returns the keys of `[input]`, each as `KEY = VALUE`, that change how the input is read although the opened
-    /// input does not show their effect.
+    /// input does not show their effect. Today there are none: the opened input shows format and columns of each file,
+    /// the list of vertices, weights, direction and first id. For example, `format = "u32"` adds nothing for a file
+    /// that ends in `.u32`.
     pub fn reading_keys(&self) -> impl Iterator<Item = String> {
-        let is_known = |key: &str| SOURCES.contains(&key) || KNOWN_FROM_INPUT.contains(&key);
+        let is_known = |key: &str| [&SOURCES[..], &OF_FILES, &OF_EDGES].iter().any(|keys| keys.contains(&key));
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))
     }
 

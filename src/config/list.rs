@@ -1,17 +1,13 @@
 //! Reads `[input]` of a job that ranks a list.
 
 use super::inline::InlineTable;
+use super::input_keys::{OF_EDGES, OF_FILES, SOURCES};
 use super::spec::InputSpec;
-use super::weighted;
 use crate::algo::ALGORITHMS;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
-
-/// Keys of `[input]` that only concern edges.
-const GRAPH_KEYS: [&str; 9] =
-    ["prepared", "kronecker", "uniform", "expect", "directed", "first_id", "recursive", "columns", "vertices"];
 
 /// Parameters of a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];
@@ -44,7 +40,8 @@ pub(super) fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<I
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
     let format_field = section.get("format");
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
-    let of_graphs = GRAPH_KEYS.into_iter().chain(weighted::KINDS).chain(["skip_lines", "ids", "weights"]);
+    let of_graphs = SOURCES.into_iter().chain(OF_FILES).chain(OF_EDGES).chain(["expect"]);
+    let of_graphs = of_graphs.filter(|key| !["path", "list", "format"].contains(key));
     for field in of_graphs.filter_map(|key| section.get(key)) {
         field.refuse("is for graphs, and this job ranks a list", diagnostics);
     }

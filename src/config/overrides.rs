@@ -1,7 +1,7 @@
 //! Inserts the values of `--set table.key=value` in the tree of the job file before the tree is validated. So the same
 //! code checks an override and a line of the file.
 
-use crate::config::input_keys::SOURCES;
+use crate::config::input_keys::{OF_FILES, SOURCES};
 use toml::de::DeValue;
 
 use super::keys;
@@ -98,11 +98,7 @@ fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
     {
         ruled_out.extend(SOURCES.iter().filter(|key| **key != named));
         // Options for files, and the expected size, apply only to `path`.
-        ruled_out.extend(
-            ["format", "columns", "skip_lines", "ids", "weights", "recursive", "expect"]
-                .into_iter()
-                .filter(|_| named != "path"),
-        );
+        ruled_out.extend(OF_FILES.into_iter().chain(["expect"]).filter(|_| named != "path"));
     }
     let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives);
     // A key with the value `false`, such as `forest = false`, chooses nothing, so it rules out nothing.

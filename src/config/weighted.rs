@@ -6,9 +6,6 @@ use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::field::Field;
 use std::ops::RangeInclusive;
 
-/// Keys of `[input]` that ask for a generated graph with weights.
-pub(super) const KINDS: [&str; 4] = ["random", "rmat", "ssca2", "grid"];
-
 const WORDS: RangeInclusive<u32> = 0..=u32::MAX;
 const NUMBERS: RangeInclusive<u64> = 0..=u64::MAX;
 
@@ -25,7 +22,7 @@ const ADD: &str = "add it";
 /// Function that reads the parameters of one kind of graph; `None` after a mistake.
 type ReadShape = fn(&mut InlineTable<'_, '_>) -> Option<Shape>;
 
-/// Reads the parameters of a generated graph; `kind` is one of `KINDS`. Returns `None` after a mistake.
+/// Reads the parameters of a generated graph with weights. `kind` is `random`, `rmat`, `ssca2` or `grid`. Returns `None` after a mistake.
 pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightedSpec> {
     let (own, shape): (&[&str], ReadShape) = match kind {
         "random" => (&RANDOM, random),

@@ -622,6 +622,10 @@ fn an_override_names_another_source_of_edges() {
     );
     assert_eq!(job(kronecker, &["input.kronecker.scale=9"]).input, InputSpec::Kronecker(random(9, 5)));
     let file = "[input]\npath = 'a'\nformat = 'u32'\n[triangle]";
+    let all =
+        "recursive = true\ncolumns = [1, 2]\nskip_lines = 1\nids = 'string'\nweights = 'none'\nvertices = 'v.txt'";
+    let all = format!("[input]\npath = 'e.txt'\n{all}\nformat = 'text'\nexpect = {{ edges = 9 }}\n[components]");
+    assert_eq!(job(&all, &["input.kronecker={scale=9,seed=5}"]).input, InputSpec::Kronecker(random(9, 5)));
     assert_eq!(job(file, &["input.uniform.scale=9", "input.uniform.seed=2"]).input, InputSpec::Uniform(random(9, 2)));
     assert_eq!(
         job(file, &["input.path=b"]).input,

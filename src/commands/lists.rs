@@ -5,7 +5,7 @@ use super::{format_named, shown};
 use crate::convert::{self, WrittenList, write_list};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
-use crate::formats::{Format, Packing};
+use crate::formats::{Format, IdKind, Packing, WeightsOption};
 use crate::job::plan::resources::threads;
 use crate::list::{Generated, ListFormat, ListSource};
 use crate::stdout;
@@ -36,6 +36,8 @@ pub(super) fn convert(args: &ConvertArgs, from: ListFormat, to: ListFormat) -> R
         (args.recursive, "--recursive"),
         (args.columns.is_some(), "--columns"),
         (args.skip_lines.is_some(), "--skip-lines"),
+        (args.ids != IdKind::default(), "--ids"),
+        (args.weights != WeightsOption::default(), "--weights"),
     ];
     if let Some((_, option)) = options.into_iter().find(|(given, _)| *given) {
         return Err(Error::Usage(format!("{option}: is for edges, and {} is a list", args.input.display())));

@@ -435,6 +435,8 @@ fn commands() {
         (&["convert", "a.list", "x.i32", "--to", "i33"], 2, "of lists: list, i32, i64"),
         (&["convert", "a.list", "a.list"], 2, "is the input"),
         (&["convert", "a.list", "x.i32", "--recursive"], 2, "--recursive: is for edges"),
+        (&["convert", "a.list", "x.i32", "--ids", "string"], 2, "--ids: is for edges"),
+        (&["convert", "a.list", "x.i32", "--weights", "u32"], 2, "--weights: is for edges"),
         (&["convert", "-", "x.i32", "--from", "list"], 2, "can't come from a pipe"),
         (&["convert", "edges.txt", "x.i32"], 3, "expected 0 successors, as its first number says, found 3"),
         (&[&generate[..], &["cycle", "-o", "x.list"]].concat(), 2, "unknown kind of list"),

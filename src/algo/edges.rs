@@ -1,8 +1,14 @@
-//! A pass over the edges of an input that signals can stop.
+//! Passes over the edges of an input that signals can stop.
 
-use crate::error::Result;
+use crate::algo::round;
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::failpoint;
 pub use crate::formats::EdgeVisitor;
-use crate::formats::{self, Input, Scan, Signals};
+use crate::formats::{self, CacheUse, Input, Scan, Share, Signals, Visitor};
+use crate::prepare::ingest::joined;
+use crate::prepare::partition::changed;
+use crate::prepare::prepared::Graph;
 
 /// Calls `edge` with the raw ids of the ends of every edge of an input, on several threads. Each of `states` belongs to
 /// one thread. Returns the states, and the statistics of the pass.
@@ -15,4 +21,22 @@ pub fn each_edge<S: Send>(
     edge: impl Fn(&mut S, [u64; 2]) -> Result<()> + Sync,
 ) -> Result<(Vec<S>, Scan)> {
     formats::each_edge(input, states, &Signals, edge)
+}
+
+/// Reads the input of a prepared graph again: each rank hands a share of the edges to its `visitors`, which are one for
+/// each thread. Collective.
+///
+/// # Errors
+/// Errors of reading and of the visitors, including that the input has changed since the graph was built;
+/// [`Error::Stopped`], on all ranks.
+pub fn read_again<V: Visitor>(input: &Input, graph: &Graph, visitors: &mut [V], comm: &Comm) -> Result<()> {
+    failpoint::hit("input.again").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
+    let share = Share::of(comm.rank(), comm.ranks());
+    let seen = input.scan_share(share, CacheUse::Nothing, visitors, &Signals);
+    // A rank whose scan was stopped must not return alone, because the others would wait in `joined`.
+    let scan = joined(round::agree(comm, seen)?, comm)?;
+    if (scan.checksum, scan.edges) != (graph.info.checksum, graph.info.edges) {
+        return Err(changed(&input.name()));
+    }
+    Ok(())
 }

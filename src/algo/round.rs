@@ -60,13 +60,17 @@ pub fn check(comm: &Comm) -> Result<()> {
     if comm.ranks() == 1 { signals::check() } else { Ok(()) }
 }
 
-/// Returns [`Error::Stopped`] on all ranks if a stop interrupted `work` on any rank. Collective.
+/// Returns the result of `work`, or [`Error::Stopped`] on all ranks if a stop interrupted it on any rank. Collective.
 ///
 /// # Errors
 /// [`Error::Stopped`], and the error of `work`.
-pub fn agree(comm: &Comm, work: Result<()>) -> Result<()> {
-    let is_whole = is_whole(work)?;
-    if comm.any(!is_whole) { Err(Error::Stopped("a signal")) } else { Ok(()) }
+pub fn agree<T>(comm: &Comm, work: Result<T>) -> Result<T> {
+    let done = match work {
+        Err(Error::Stopped(_)) => None,
+        work => Some(work?),
+    };
+    let is_cut = comm.any(done.is_none());
+    done.filter(|_| !is_cut).ok_or(Error::Stopped("a signal"))
 }
 
 /// Returns the error that ends a trial after a stop, once rank 0 has saved. Collective.

@@ -475,7 +475,7 @@ fn an_edge_that_repeats_is_no_bridge_of_a_multigraph() {
     assert!(ran.err.contains("[dfs]") && ran.err.contains("name the input itself"), "{}", ran.err);
     // Killed before repeats are counted, it counts them the next time.
     text("path = 'two.txt'");
-    run(&place, "dfs.pairs=1:kill", &["job.workdir=killed"]).expect(137);
+    run(&place, "input.again=1:kill", &["job.workdir=killed"]).expect(137);
     let ran = run(&place, "", &["job.workdir=killed"]).expect(0);
     assert!(ran.out.contains("bridges 1 "), "{}", ran.out);
 }

@@ -75,6 +75,22 @@ fn no_unit_twice(table: &str, stopped: &[usize], last: usize) {
     }
 }
 
+/// A signal to one of two ranks, which both read the input again to count its loops.
+#[test]
+fn ranks_stop_together_while_they_read_the_input_again() {
+    let Some(mut job) = Ranks::new() else { return };
+    job.place.job(SMALL, "[triangle]\ncomparisons = true\n");
+    job.failing(1, "input.again=1:stop");
+    let ran = job.run(2, &["--quiet"]);
+    assert_eq!(ran.code, 75, "{}", ran.err);
+    assert!(error(&ran).contains("stopped by a signal to another rank"), "{}", ran.err);
+    job.alike();
+    let report = job.report(2, &[]);
+    assert_eq!(number(&report, "resumes"), 1);
+    job.forget();
+    assert_eq!(answer(&report), answer(&job.report(0, &[])));
+}
+
 /// The launcher passes the signal of a scheduler on.
 #[test]
 fn signals_to_mpirun_stop_every_stage_in_time() {

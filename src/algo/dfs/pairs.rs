@@ -5,17 +5,13 @@
 //! in the tree. For a loop, a vertex is its own partner. One pass over the input, by all threads of all ranks, records
 //! for each vertex whether the pair is an edge, and whether it is repeated.
 
-use crate::algo::edges::EdgeVisitor;
+use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::{GraphSize, Run};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
-use crate::failpoint;
-use crate::formats::{CacheUse, Share, Signals};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::dictionary::{self, Dictionary, NumberingVisitor};
-use crate::prepare::ingest::joined;
-use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -83,13 +79,7 @@ impl PairCounts {
         };
         let numbered = |visitor| NumberingVisitor::new(dictionary.as_ref(), None, &name, visitor);
         let mut counters: Vec<_> = (0..threads.max(1)).map(visitor).map(numbered).collect();
-        failpoint::hit("dfs.pairs").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
-        let share = Share::of(comm.rank(), comm.ranks());
-        let seen = input.scan_share(share, CacheUse::Nothing, &mut counters, &Signals)?;
-        let scan = joined(seen, comm)?;
-        if (scan.checksum, scan.edges) != (info.checksum, info.edges) {
-            return Err(changed(&name));
-        }
+        edges::read_again(&input, graph, &mut counters, comm)?;
         drop(counters);
         Ok(PairCounts { marks: all(comm, marks.into_plain(), budget)? })
     }

@@ -18,7 +18,7 @@
 //! Both orders together read 32 bytes of rows for each edge: 170 GB for a file of 40 GiB, which has 5.4e9 edges. Rows in
 //! the order of ids would take another partition and sort of the input, and a merge would read rows at random.
 
-use crate::algo::edges::EdgeVisitor;
+use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::rows::{Neighbours, each_value};
 use crate::algo::team::{WorkList, gathered, share};
@@ -27,13 +27,10 @@ use crate::algo::{GraphSize, Run};
 use crate::comm::{Comm, on_leader, reports_for_node};
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::formats::{CacheUse, Share, Signals};
 use crate::graph::RawId;
 use crate::memory::{Buffer, bytes_of};
 use crate::prepare::dictionary::{self, Dictionary};
-use crate::prepare::ingest::joined;
 use crate::prepare::order;
-use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::checkpoint::{Checkpoint, Saved};
@@ -256,11 +253,7 @@ fn loops(graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
         Ok(())
     };
     let mut visitors: Vec<_> = (0..threads.max(1)).map(|_| EdgeVisitor { state: (), edge }).collect();
-    let share = Share::of(comm.rank(), comm.ranks());
-    let scan = joined(input.scan_share(share, CacheUse::Nothing, &mut visitors, &Signals)?, comm)?;
-    if (scan.checksum, scan.edges) != (info.checksum, info.edges) {
-        return Err(changed(&input.name()));
-    }
+    edges::read_again(&input, graph, &mut visitors, comm)?;
     drop(visitors);
     Ok(summed(loops, comm))
 }
@@ -289,7 +282,7 @@ impl RowEnds {
             }
             0
         });
-        round::agree(run.comm, found.map(|_| ()))?;
+        round::agree(run.comm, found)?;
         Ok(RowEnds(summed(ends, run.comm)))
     }
 

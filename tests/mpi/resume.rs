@@ -91,6 +91,21 @@ fn ranks_stop_together_while_they_read_the_input_again() {
     assert_eq!(answer(&report), answer(&job.report(0, &[])));
 }
 
+/// A signal to the rank that saves the forests of all ranks.
+#[test]
+fn components_are_saved_when_ranks_stop() {
+    let Some(mut job) = Ranks::new() else { return };
+    job.place.job(SMALL, "[components]\n[limits]\nthreads = 2\n");
+    job.failing(0, "components.unit=1:stop");
+    let ran = job.run(2, &["--quiet"]);
+    assert_eq!(ran.code, 75, "{}", ran.err);
+    assert!(job.place.workdir().join("units/components.0.checkpoint").is_file(), "{}", ran.err);
+    job.alike();
+    let report = job.report(2, &[]);
+    job.forget();
+    assert_eq!(answer(&report), answer(&job.report(0, &[])));
+}
+
 /// The launcher passes the signal of a scheduler on.
 #[test]
 fn signals_to_mpirun_stop_every_stage_in_time() {

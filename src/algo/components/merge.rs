@@ -5,7 +5,6 @@ use super::forest::Forest;
 use crate::algo::team::{Parts, team};
 use crate::comm::{Comm, Rounds};
 use crate::error::Result;
-use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -50,7 +49,7 @@ pub(super) fn sent(ranks: usize, bytes: u64) -> u64 {
 /// forests. Rank `r` sends the parents of the vertices `of_ranks[r]`. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+/// [`crate::Error::Addresses`] if no thread can be started.
 pub(super) fn share(comm: &Comm, forest: &Forest, of_ranks: &[Range<u32>], threads: usize) -> Result<()> {
     let longest = of_ranks.iter().map(|of| of.len()).max().unwrap_or(0);
     let mut joined = Ok(());
@@ -74,7 +73,7 @@ pub(super) fn share(comm: &Comm, forest: &Forest, of_ranks: &[Range<u32>], threa
 /// Joins the forests of all ranks into the forest of rank 0, through host memory. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Internal`]; [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+/// [`crate::Error::Internal`]; [`crate::Error::Addresses`] if no thread can be started.
 pub(super) fn merge(comm: &Comm, forest: &Forest, threads: usize) -> Result<()> {
     if comm.ranks() == 1 {
         return Ok(());
@@ -102,7 +101,7 @@ pub(super) fn merge(comm: &Comm, forest: &Forest, threads: usize) -> Result<()> 
             join(forest, first, &taken, threads)?;
         }
     }
-    signals::check()
+    Ok(())
 }
 
 fn parents(of: &[AtomicU32]) -> Vec<u32> {

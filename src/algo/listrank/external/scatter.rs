@@ -14,6 +14,13 @@ use crate::error::{Error, Result};
 /// Number of elements between two calls of `check_cancelled`.
 const STRIDE: usize = 1 << 16;
 
+/// The elements without a successor.
+struct Tails {
+    count: AtomicU64,
+    /// The smallest of them.
+    first: AtomicU64,
+}
+
 /// Writes the links of the input to the files of bins. Returns a fault if not exactly one element has no successor.
 ///
 /// # Errors
@@ -24,11 +31,11 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
     let weighted = BinFiles::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
     // Buffers that no thread of the scan uses at the moment.
     let sets = Mutex::new(Vec::new());
-    let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let (elements, tails) = (AtomicU64::new(0), Tails { count: AtomicU64::new(0), first: AtomicU64::new(u64::MAX) });
     scan(&|first, successors| {
         let free = sets.lock().pop();
         let mut lines = free.map_or_else(|| BinBuffers::<I>::new(&unit, 2, work), Ok)?;
-        let done = add(first, successors, &mut lines, &ends, work);
+        let done = add(first, successors, &mut lines, &tails, work);
         sets.lock().push(lines);
         elements.fetch_add(successors.len() as u64, Ordering::Relaxed);
         done
@@ -40,13 +47,10 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
             format!("{found} of {} elements were scanned", sizes.shares.length),
         ));
     }
-    let mut ends = ends.into_inner();
-    ends.sort_unstable();
-    let end = match *ends {
-        [end] => end,
-        [] => return Ok(Some(ListFault::Tails { count: 0, element: None })),
-        [first, ..] => return Ok(Some(ListFault::Tails { count: 2, element: Some(first) })),
-    };
+    let (count, end) = (tails.count.into_inner(), tails.first.into_inner());
+    if count != 1 {
+        return Ok(Some(ListFault::Tails { count, element: (count > 0).then_some(end) }));
+    }
     let mut sets = sets.into_inner();
     sets.iter_mut().try_for_each(BinBuffers::finish)?;
     drop(sets);
@@ -60,12 +64,12 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
 }
 
 /// Adds the links of consecutive elements, beginning with element `first`, to `lines`, which are buffers for the files
-/// of bins. Adds elements without a successor to `ends`.
+/// of bins. Adds elements without a successor to `tails`.
 fn add<I: Index>(
     first: u64,
     successors: &[i64],
     lines: &mut BinBuffers<'_, I>,
-    ends: &Mutex<Vec<u64>>,
+    tails: &Tails,
     work: &Contraction<'_>,
 ) -> Result<()> {
     for (start, part) in (first..).step_by(STRIDE).zip(successors.chunks(STRIDE)) {
@@ -76,11 +80,8 @@ fn add<I: Index>(
                 lines.push(work.sizes.bin(element.max(successor)), [I::of(element), I::of(successor)])?;
                 continue;
             }
-            let mut ends = ends.lock();
-            // Two such elements are already a fault, and an error message needs only the smallest.
-            ends.push(element);
-            ends.sort_unstable();
-            ends.truncate(2);
+            tails.count.fetch_add(1, Ordering::Relaxed);
+            tails.first.fetch_min(element, Ordering::Relaxed);
         }
     }
     Ok(())

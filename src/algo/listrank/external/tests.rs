@@ -123,6 +123,8 @@ fn faults_name_their_elements() {
         assert_eq!(bad(&|list| list[last] = head as i64), ListFault::Tails { count: 0, element: None });
         let tails = ListFault::Tails { count: 2, element: Some(last.min(head) as u64) };
         assert_eq!(bad(&|list| list[head] = -1), tails);
+        let tails = ListFault::Tails { count: 200, element: Some(0) };
+        assert_eq!(bad(&|list| list.fill(-1)), tails);
         // Changes the successor of one element at a time. It becomes an element further along the list, so that the
         // elements between form a cycle, or the successor of another element.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // anonymous mappings: the allocator offers neither huge pages nor growth in place
 
 mod bytes;
-mod pages;
+pub(crate) mod pages;
 mod process;
 mod space;
 

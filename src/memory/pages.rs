@@ -82,6 +82,21 @@ pub fn usual_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_NORMAL);
 }
 
+/// Returns true if the advice of [`random_access`] holds for the beginning of `piece`.
+#[cfg(test)]
+pub fn is_random<T>(piece: &[T]) -> bool {
+    let (at, mut is_mapped_here) = (piece.as_ptr().addr(), false);
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    maps.lines().any(|line| {
+        let address = |text| usize::from_str_radix(text, 16).ok();
+        let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+        if let Some((Some(from), Some(to))) = range.map(|(from, to)| (address(from), address(to))) {
+            is_mapped_here = (from..to).contains(&at);
+        }
+        is_mapped_here && line.strip_prefix("VmFlags:").is_some_and(|flags| flags.contains(" rr"))
+    })
+}
+
 fn advise<T>(piece: &[T], advice: libc::c_int) {
     let range = piece.as_ptr_range();
     let (from, to) = (range.start.addr() / PAGE * PAGE, range.end.addr().next_multiple_of(PAGE));

@@ -15,7 +15,7 @@ use crate::graph::block_store::BlockLocation;
 use crate::graph::block_store::BlockStore;
 use crate::graph::csr::Block;
 use crate::graph::direction::{Direction, EdgeDirection};
-use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
+use crate::memory::{Budget, Buffer, prefetch, random_access, usual_access, will_need};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::AtomicU64;
@@ -146,6 +146,12 @@ pub(super) struct SearchRows<'a> {
     copies: Option<Copies>,
 }
 
+impl Drop for SearchRows<'_> {
+    fn drop(&mut self) {
+        self.drop_copies();
+    }
+}
+
 /// The bitmap of reached vertices, and the way to look it up.
 type Reached<'a> = (&'a [AtomicU64], Lookup);
 
@@ -206,11 +212,16 @@ impl<'a> SearchRows<'a> {
                 due: self.vertices / FIRST,
                 from_disk,
             });
-        }
-        if from_disk {
-            self.halves.iter().flat_map(|half| &half.blocks).for_each(|block| random_access(block.targets));
+            if from_disk {
+                self.targets().for_each(random_access);
+            }
         }
         Ok(())
+    }
+
+    /// Returns the entries of all blocks.
+    fn targets(&self) -> impl Iterator<Item = &'a [u32]> {
+        self.halves.iter().flat_map(|half| &half.blocks).map(|block| block.targets)
     }
 
     /// Returns true if rows should be copied, or copied again, now that `reached` vertices are reached.
@@ -280,9 +291,11 @@ impl<'a> SearchRows<'a> {
         Ok(())
     }
 
-    /// Frees the copied rows.
+    /// Frees the copied rows, and lets the system read ahead in files again, because later passes read rows in order.
     pub fn drop_copies(&mut self) {
-        self.copies = None;
+        if self.copies.take().is_some_and(|copies| copies.from_disk) {
+            self.targets().for_each(usual_access);
+        }
     }
 
     /// Returns the copies if they have the row of vertex `v`.

@@ -6,7 +6,11 @@ use super::saved::{self, DfsCounters};
 use super::validate::validate;
 use super::walk::DfsWalk;
 use crate::algo::model_tests::{Model, budget};
+use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
+use crate::graph::half::Half;
+use crate::graph::stored;
+use crate::memory::pages;
 use crate::store::checkpoint::Checkpoint;
 use proptest::prelude::*;
 
@@ -269,4 +273,26 @@ proptest! {
             }
         }
     }
+}
+
+/// The system does not read ahead while rows are read at random, and reads ahead again for the passes that come later.
+#[test]
+fn the_system_reads_ahead_again_once_copies_are_dropped() {
+    let edges: Vec<[u32; 2]> = (0..2000).map(|v| [v, (7 * v + 1) % 2000]).collect();
+    let model = Model::new(&edges, Direction::Undirected);
+    let folder = tempfile::tempdir().unwrap();
+    let mut graph = model.graph(folder.path(), 1 << 20);
+    let layout = graph.block_store.layout.clone();
+    for b in 0..layout.blocks() {
+        let block = graph.block_store.block(b);
+        let _ = stored::write(folder.path(), 7, &layout, b, &[(&block.lengths(), block.targets)]).unwrap();
+    }
+    graph.block_store = BlockStore::open(folder.path(), 7, Half::Lower, layout).unwrap();
+    let is_random = || pages::is_random(graph.block_store.block(0).targets);
+    let mut rows = SearchRows::new(&graph).unwrap();
+    assert!(!is_random());
+    rows.reserve_copies(&budget(graph.block_store.bytes())).unwrap();
+    assert!(is_random());
+    rows.drop_copies();
+    assert!(!is_random());
 }

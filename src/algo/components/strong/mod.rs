@@ -108,14 +108,15 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     }
     run.progress.resume_at(done);
     let (started, before) = (Instant::now(), progress.seconds);
-    while search.begin() > 0 {
+    let mut left = search.begin();
+    while left > 0 {
         // If a stop interrupts a phase, the components and classes found so far are valid, and the next run repeats the
         // phase.
         let is_whole = round::is_whole(progress.advance(&mut search, (comm, run.threads)))?;
         failpoint::hit("components.unit").map_err(|e| Error::io("find strong components", run.units.folder, e))?;
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, is_whole, &checkpoint);
-        let left = search.begin() as u64;
-        let units_done = units - (units * left).div_ceil(graph.info.connected.max(1));
+        left = search.begin();
+        let units_done = units - (units * left as u64).div_ceil(graph.info.connected.max(1));
         run.progress.advance(units_done - done);
         done = units_done;
         progress.seconds = before + started.elapsed().as_secs_f64();

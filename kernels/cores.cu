@@ -90,12 +90,14 @@ __device__ inline bool is_repeat(const VertexRows& rows, const Segment* of, u32 
 }
 
 // Decrements the count of vertex `u`. Returns true if this makes the count equal to the level.
-__device__ inline bool lose(const Peeling& p, int level, u32 u) {
-    int* left = reinterpret_cast<int*>(p.left + u);
-    if (__ldcg(left) <= level) return false;
-    int before = atomicSub(left, 1);
+__device__ inline bool lose(const Peeling& p, u32 level, u32 u) {
+    // If several threads subtract before they add again, the count wraps below 0 for a moment, by fewer than `threads`.
+    constexpr u32 threads = 1 << 20;
+    u32* left = p.left + u;
+    if (__ldcg(left) + threads <= level + threads) return false;
+    u32 before = atomicSub(left, 1u);
     // Another thread was faster.
-    if (before <= level) atomicAdd(left, 1);
+    if (before + threads <= level + threads) atomicAdd(left, 1u);
     return before == level + 1;
 }
 
@@ -166,7 +168,7 @@ __device__ inline void remove_short(const Peeling& p, Scratch& scratch) {
                 const Segment* of = rows[vertex];
                 for (; place >= of[s].length; s++) place -= of[s].length;
                 u = of[s].begin[place];
-                few = !is_repeat(p.rows, of, s, u) && lose(p, int(scratch.at.level), u);
+                few = !is_repeat(p.rows, of, s, u) && lose(p, scratch.at.level, u);
             }
             append(p.queue, end, &slot->found, few, u);
         }
@@ -187,7 +189,7 @@ __device__ inline void remove_long(const Peeling& p, const Scratch& scratch, u32
             for (u32 base = blockIdx.x % blocks * 256; base < row.length; base += blocks * 256) {
                 bool has = base + threadIdx.x < row.length;
                 u32 u = has ? row.begin[base + threadIdx.x] : 0;
-                bool few = has && !is_repeat(p.rows, of, s, u) && lose(p, int(scratch.at.level), u);
+                bool few = has && !is_repeat(p.rows, of, s, u) && lose(p, scratch.at.level, u);
                 append(p.queue, end, &slot->found, few, u);
             }
         }

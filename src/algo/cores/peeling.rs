@@ -30,6 +30,8 @@ const AHEAD: usize = 16;
 const ROWS_AHEAD: usize = 2;
 /// Number of row entries that a rank reads before it sends messages, unless a single row has more.
 const CHUNK: u64 = 1 << 20;
+/// Maximum number of threads.
+const THREADS: u32 = 1 << 16;
 
 /// State of a peeling: the graph, and which of its vertices are left.
 pub(super) struct Peeling<'g> {
@@ -343,17 +345,8 @@ impl<'g> Peeling<'g> {
     /// few enough.
     #[inline]
     fn lose(&self, place: usize, batch: &mut Batch<'_>) {
-        let (left, level) = (&self.left[place], self.level as i32);
-        if left.load(Relaxed) as i32 > level {
-            match left.fetch_sub(1, Relaxed) as i32 {
-                before if before == level + 1 => batch.push(place as u32, self.entries(place).into()),
-                // Another thread was faster, so this vertex is in the queue already. If several threads subtract before they
-                // add, the number is negative for a moment.
-                before if before <= level => {
-                    left.fetch_add(1, Relaxed);
-                }
-                _ => {}
-            }
+        if lose(&self.left[place], self.level) {
+            batch.push(place as u32, self.entries(place).into());
         }
     }
 
@@ -399,6 +392,38 @@ fn each_distinct([one, other]: [&[u32]; 2], fetch: impl Fn(u32), mut each: impl 
                 fetch(later);
             }
             each(u);
+        }
+    }
+}
+
+/// Decrements a number of remaining neighbours that is above `level`. Returns true if it now is `level`.
+#[inline]
+fn lose(left: &AtomicU32, level: u32) -> bool {
+    // If several threads subtract before they add again, the number wraps below 0 for a moment, by at most `THREADS`.
+    let is_above = |number: u32| number.wrapping_add(THREADS) > level + THREADS;
+    if !is_above(left.load(Relaxed)) {
+        return false;
+    }
+    let before = left.fetch_sub(1, Relaxed);
+    if !is_above(before) {
+        // Another thread was faster, so the vertex is in the queue already.
+        left.fetch_add(1, Relaxed);
+    }
+    before == level + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_neighbours_with_32_bits() {
+        let left = AtomicU32::new((1 << 31) + 5);
+        assert!(!lose(&left, 3) && left.load(Relaxed) == (1 << 31) + 4);
+        for (before, level, after, is_queued) in [(5, 3, 4, false), (4, 3, 3, true), (3, 3, 3, false), (0, 0, 0, false)]
+        {
+            let left = AtomicU32::new(before);
+            assert_eq!((lose(&left, level), left.into_inner()), (is_queued, after), "{before} at {level}");
         }
     }
 }

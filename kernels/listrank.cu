@@ -1,7 +1,6 @@
 // List ranking: the check of a list, the ruling-set method and pointer jumping.
 // src/algo/listrank/gpu/mod.rs has the method.
 #include "listrank.cuh"
-#include "listrank_cycle.cuh"
 
 // Words of `found`: [0] the smallest element whose successor is out of range, [1] the smallest successor of two elements, [2] the number
 // of ends, [3] the first of them, [4] the sum of all successors.
@@ -210,26 +209,4 @@ extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_words(const u64* 
         u32 rank = (u32)words[i];
         ranks[i] = rank;
     }
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) measure_sublists(Sublists lists, const u32* list) {
-    walk_only<u32, false>(lists, list, nullptr, 0, 0);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) measure_sublists_wide(Sublists lists, const u64* list) {
-    walk_only<u64, false>(lists, list, nullptr, 0, 0);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-mark_ending(Sublists lists, const u32* list, u32* seen, u64 from, u64 to) {
-    walk_only<u32, true>(lists, list, seen, from, to);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-mark_ending_wide(Sublists lists, const u64* list, u32* seen, u64 from, u64 to) {
-    walk_only<u64, true>(lists, list, seen, from, to);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) find_unseen(const u32* seen, u64 from, u64 to, u64* found) {
-    smallest_unseen(seen, from, to, found);
 }

@@ -202,6 +202,7 @@ fn what_is_no_list_is_refused_with_an_element() {
     };
     let mut cycle = changed(good.places[99], good.places[200] as i64);
     cycle.successors[good.places[199] as usize] = good.places[100] as i64;
+    let smallest = good.places[100..200].iter().min().expect("a cycle");
     let both = [good.places[10].min(good.places[499]), good.places[10].max(good.places[499])];
     for (bad, said) in [
         (changed(first, 30_000), format!("element {first}")),
@@ -210,7 +211,7 @@ fn what_is_no_list_is_refused_with_an_element() {
         (changed(first, -1), format!("the first is element {}", first.min(tail))),
         (changed(tail, second as i64), format!("element {tail}")),
         (changed(tail, good.places[0] as i64), "cycle".into()),
-        (cycle, "cycle, on which element".into()),
+        (cycle, format!("cycle, on which element {smallest} is")),
     ] {
         let place = Place::new();
         let path = place.write("list.i32", bad.i32());
@@ -219,6 +220,12 @@ fn what_is_no_list_is_refused_with_an_element() {
             let ran = run(&place, "", &["limits.threads=2"]).expect(3);
             assert!(ran.error().contains("list.i32") && ran.err.contains(&said), "{method}: {said}: {}", ran.err);
             assert!(outputs(&place.workdir()).is_empty(), "{method}: {said}");
+        }
+        // Such a list is followed by the CPU.
+        if let Some(gpu) = Gpu::new().filter(|_| said.contains(&format!("element {smallest} is"))) {
+            job(&gpu.place, &path, "");
+            let ran = gpu.run(&[], &["run.device=gpu"]).expect(3);
+            assert!(ran.err.contains(&said), "on a GPU: {said}: {}", ran.err);
         }
         let Some(built) = built().into_iter().next() else { continue };
         for shared in ["0", "999999999"] {

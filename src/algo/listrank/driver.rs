@@ -215,7 +215,7 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
 }
 
 /// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list again.
-fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
+pub(super) fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
     let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;
     let element = cpu::off_path(&successors, head, budget, &signals::check)?;
     ListFault::Cycle { element }.error(list, threads)

@@ -1,10 +1,11 @@
 //! One trial on a GPU: reads the list into GPU memory, checks and ranks it there, and copies the ranks back.
 
-use crate::algo::listrank::faults::ListFault;
+use crate::algo::listrank::driver::cycle;
 use crate::algo::listrank::gpu::{self, ListOnGpu};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::output::{ListRankDetails, Phases, Ranked};
+use crate::algo::listrank::read;
 use crate::algo::listrank::write::Ranks;
 use crate::algo::{Lease, Run, Trial};
 use crate::error::Result;
@@ -22,9 +23,9 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
 }
 
 /// Returns the bytes of host memory for the ranks of a trial on a GPU. Reading takes more memory. A list without random
-/// access is first read into the memory for ranks.
+/// access is first read into the memory for ranks, and so is a list with a cycle, which [`cycle`] then follows.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
-    length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
+    read::bytes(length, gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet)))
 }
 
 /// Checks that the GPU of `lease` has enough memory for a list.
@@ -71,10 +72,8 @@ pub(super) fn rank<I: Index>(
     phases.rank = started.elapsed().as_secs_f64();
     let rounds = on_gpu.rounds();
     if path.is_some() {
-        fill(&mut on_gpu, list, cells, run.threads)?;
-        on_gpu.check()?;
-        let element = on_gpu.cycle()?;
-        return Err(ListFault::Cycle { element }.error(list, run.threads)?);
+        drop(memory);
+        return Err(cycle::<I>(list, run.threads, run.budget)?);
     }
     let started = Instant::now();
     let take = |first: u64, ranks: &[I]| {

@@ -66,7 +66,7 @@ impl RankingBufferSizes {
 
     /// Returns the bytes of GPU memory that ranking `n` elements takes, including the list.
     pub fn bytes<I: Index>(&self, n: u64) -> u64 {
-        small_bytes() + slice_bytes::<I>(n) + self.extra.max(cycle_bytes(n))
+        small_bytes() + slice_bytes::<I>(n) + self.extra.max(slice_bytes::<u32>(seen_words(n)))
     }
 }
 
@@ -83,17 +83,6 @@ pub(super) fn small_bytes() -> u64 {
 /// Returns the number of 32-bit words in a bitmap of the successors that one pass of the check covers.
 pub(super) fn seen_words(n: u64) -> u64 {
     n.min(SEEN).div_ceil(32)
-}
-
-/// Returns the number of sublists into which the search for cycles divides a list of `n` elements.
-pub(super) fn cycle_sublists(n: u64) -> u64 {
-    n.div_ceil(1 << spacing(n)) + 1
-}
-
-/// Returns the bytes of GPU memory that the search for cycles takes: a word per sublist, and a bitmap. The check of
-/// successors takes only the bitmap.
-fn cycle_bytes(n: u64) -> u64 {
-    slice_bytes::<u64>(cycle_sublists(n)) + slice_bytes::<u32>(seen_words(n))
 }
 
 /// Returns the size in bytes of an index for ranking a list of `n` elements on a GPU: 4 if all numbers of `method` fit

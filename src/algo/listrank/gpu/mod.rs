@@ -34,7 +34,6 @@
 
 mod buffer_sizes;
 mod check;
-mod cycle;
 mod index;
 mod jumping;
 mod ruling;
@@ -50,15 +49,8 @@ use crate::gpu::{COMMON, DeviceSlice, Kernel, ProgramSource, Workspace, slice_by
 use buffer_sizes::{COUNTERS, FOUND, RankingBufferSizes, SEEN};
 
 /// The GPU program of list ranking.
-pub static PROGRAM: ProgramSource = ProgramSource {
-    name: "listrank.cu",
-    text: TEXT,
-    headers: &[
-        COMMON,
-        ("listrank.cuh", HEADER),
-        ("listrank_cycle.cuh", include_str!("../../../../kernels/listrank_cycle.cuh")),
-    ],
-};
+pub static PROGRAM: ProgramSource =
+    ProgramSource { name: "listrank.cu", text: TEXT, headers: &[COMMON, ("listrank.cuh", HEADER)] };
 const TEXT: &str = include_str!("../../../../kernels/listrank.cu");
 const HEADER: &str = include_str!("../../../../kernels/listrank.cuh");
 
@@ -161,8 +153,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     }
 
     /// Ranks the list, which [`Self::check`] must have checked: the successor of each element is replaced by the number
-    /// of elements behind it. If some elements form cycles, returns the number of elements that do not. Then the
-    /// successors are lost, and must be filled again for [`Self::cycle`].
+    /// of elements behind it. If some elements form cycles, returns the number of elements that do not.
     ///
     /// # Errors
     /// [`Error::Stopped`], [`Error::Lost`].
@@ -176,19 +167,6 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
             GpuMethod::RulingSet => ruling::rank(self, head)?,
         };
         Ok(Some(in_list).filter(|&in_list| in_list != self.length))
-    }
-
-    /// Returns the smallest element on a cycle; `None` if there is no cycle. The list must have been filled and checked
-    /// again after ranking. It is not changed.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`], [`Error::Lost`].
-    pub fn cycle(&mut self) -> Result<Option<u64>> {
-        if self.length == 0 {
-            return Ok(None);
-        }
-        let head = self.head.ok_or_else(|| Error::internal("look for a cycle", "the list was not checked"))?;
-        cycle::smallest(self, head)
     }
 
     /// Copies all ranks to the host. Many threads call `take`, in any order, to receive them.

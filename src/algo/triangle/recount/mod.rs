@@ -5,19 +5,17 @@ mod edges;
 mod links;
 mod sampled;
 
-use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::{
     CLUSTERING, DEGREE, LINKS, TRIANGLES, TriangleDetails, TriangleOutput, coefficient, mean,
 };
-use crate::algo::triangle::recount::sampled::{EdgeSamples, SampleCounts};
+use crate::algo::triangle::recount::sampled::{EdgeSampler, EdgeSamples, SampleCounts};
 use crate::algo::triangle::{Triangle, units};
-use crate::algo::verify::reread::{Ids, Tally};
+use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
 use crate::memory::Reservation;
-use crate::prepare::order;
-use crate::prepare::relabel::ISOLATED;
+use crate::prepare::input_ids::InputIds;
 use crate::process::signals;
 
 /// Maximum number of edges among which triangles are counted at once. The count takes some seconds.
@@ -202,11 +200,11 @@ fn recount(
     let threads = results.threads;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
-    let number = match edges {
-        EdgeSource::Input(_) => results.info.edges,
-        EdgeSource::Blocks(graph) => graph.stored.edges,
+    let (number, of_ids) = match edges {
+        EdgeSource::Input(_) => (results.info.edges, 0),
+        EdgeSource::Blocks(graph) => (graph.stored.edges, InputIds::bytes(graph.info.connected)),
     };
-    let room = results.budget.free().saturating_sub(edges.scratch_bytes(threads));
+    let room = results.budget.free().saturating_sub(edges.scratch_bytes(threads) + of_ids);
     let unlisted = Ids::without_columns(results)?;
     let (ids, columns) = (columns.unwrap_or(&unlisted), columns.is_some());
     let recount = Recount { edges, ids, columns, results, found, number, room, pool: &pool, what: edges.name() };
@@ -268,21 +266,8 @@ impl Recount<'_> {
     /// Checks every value of the columns `triangles` and `degree` against a recount. [`columns_agree`] compares
     /// clustering with these columns.
     fn corners_agree(&self, counted: &SampleCounts) -> Result<()> {
-        let Recount { edges, ids, .. } = *self;
-        let order = match edges {
-            EdgeSource::Blocks(graph) => Some(order::map(&graph.folder, graph.info.content)?),
-            EdgeSource::Input(_) => None,
-        };
-        let places = order.as_ref().map(|order| order.ids()).transpose()?;
-        // A recount of the input identifies vertices by raw ids. A recount of blocks identifies them by their positions
-        // in the order of vertices.
-        let counted_at = |row: u64| {
-            let vertex = match places {
-                Some(places) => places.get(row as usize).copied().filter(|&place| place != ISOLATED).map(u64::from),
-                None => Some(ids.raw(row).0),
-            };
-            vertex.and_then(|vertex| counted.ids.binary_search(&vertex).ok())
-        };
+        let ids = self.ids;
+        let counted_at = |row: u64| counted.ids.binary_search(&row).ok();
         let [triangles, neighbours] =
             ["triangles", "neighbours"].map(|of| format!("{of} by a recount of {}", self.what));
         let corners = |row| counted_at(row).map_or(0, |at| counted.corners[at]);
@@ -345,35 +330,14 @@ impl Recount<'_> {
     /// and the reservation of their memory. Returns [`Error::Stopped`] if a colouring would keep more than `room`
     /// edges.
     fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
-        let (info, threads, columns) = (self.results.info, self.results.threads, self.columns && colours == 1);
+        let (threads, columns) = (self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;
         let counting = sampled::bytes_per_edge(threads, columns) - sampled::WAITING;
         let reserved = self.results.budget.reserve(waiting + counting * room as u64, "counting again")?;
         let samples = EdgeSamples::new(colours, seeds, room);
-        match self.edges {
-            EdgeSource::Input(input) => {
-                let states = (0..threads).map(|_| (Tally::default(), samples.gatherer())).collect();
-                let (mut states, scan) = each_edge(input, states, |(tally, gatherer), [u, v]| {
-                    tally.edge(self.ids, [u, v]);
-                    gatherer.edge(u, v)
-                })?;
-                states.iter_mut().try_for_each(|(_, gatherer)| gatherer.finish())?;
-                Tally::check(states.iter().map(|&(tally, _)| tally), &scan, input, self.ids, info)?;
-            }
-            EdgeSource::Blocks(graph) => {
-                let mut gatherer = samples.gatherer();
-                for b in 0..graph.block_store.len() {
-                    signals::check()?;
-                    let block = graph.block_store.block(b);
-                    for row in 0..block.rows() {
-                        let u = graph.info.direction.vertex(block.first_row + row as u32);
-                        block.row(row).iter().try_for_each(|&v| gatherer.edge(u.into(), v.into()))?;
-                    }
-                    graph.block_store.release(b);
-                }
-                gatherer.finish()?;
-            }
-        }
+        let add = |gatherer: &mut EdgeSampler<'_>, [u, v]: [u64; 2]| gatherer.edge(u, v);
+        let gatherers = self.results.each_edge(self.edges, self.ids, samples.gatherer(), add)?;
+        gatherers.into_iter().try_for_each(|mut gatherer| gatherer.finish())?;
         Ok((reserved, samples.into_edges()))
     }
 }

@@ -61,6 +61,7 @@ fn mix(x: u64) -> u64 {
 }
 
 /// Sampled edges of one thread that are not in the shared samples yet.
+#[derive(Clone)]
 pub(super) struct EdgeSampler<'a> {
     samples: &'a EdgeSamples,
     batches: Vec<Vec<[u64; 2]>>,

@@ -36,6 +36,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     const COLUMNS: &'static [About] = &[];
     /// Keys that exclude each other. If an override sets one of them, it replaces the others in the job file.
     const ALTERNATIVES: &'static [&'static str] = &[];
+    /// Programs that the algorithm may launch on a GPU, if they do not depend on the options.
+    const PROGRAMS: &'static [&'static ProgramSource] = &[];
 
     /// Kind of input: [`Graph`] or [`List`].
     type Input: Input;
@@ -65,7 +67,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// Returns the programs that the algorithm may launch on the GPUs of `ranks` ranks. A program that the cache of
     /// compiled kernels lacks is compiled when the job starts.
     fn programs(&self, _ranks: usize) -> Vec<&'static ProgramSource> {
-        Vec::new()
+        Self::PROGRAMS.to_vec()
     }
 
     /// Returns more programs that the algorithm may launch, but seldom does. Such a program is compiled when a run needs
@@ -114,7 +116,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     fn verify(
         &self,
         results: ResultsOf<'_, '_, Self::Input>,
-        trial: (&Self::Output, &Self::Details),
+        trial: TrialRef<'_, Self>,
         verdict: &mut Verdict<'_>,
     ) -> Result<()>;
 
@@ -146,6 +148,9 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 
 /// Trial of the algorithm `A`.
 pub type TrialOf<A> = Trial<<A as Algorithm>::Output, <A as Algorithm>::Details>;
+
+/// Result and details of a trial of the algorithm `A`.
+pub type TrialRef<'t, A> = (&'t <A as Algorithm>::Output, &'t <A as Algorithm>::Details);
 
 /// Result and details of one computation of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -140,6 +140,13 @@ pub struct Cost {
     pub label: String,
 }
 
+impl Cost {
+    /// Returns the cost of work named `label` that takes `host_memory` bytes, not fewer, and nothing else.
+    pub fn of(label: &str, host_memory: u64) -> Cost {
+        Cost { host_memory, least_host_memory: host_memory, label: label.into(), ..Cost::default() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,7 +52,7 @@ pub mod triangle;
 pub mod verify;
 pub mod weights;
 
-pub use algorithm::{Algorithm, Answer, Needs, Trial, TrialOf};
+pub use algorithm::{Algorithm, Answer, Needs, Trial, TrialOf, TrialRef};
 pub use cost::{Cost, GraphSize, ListSize, RankResources};
 pub use device::{ChosenDevice, Devices, Lease};
 pub use input::{ByInput, InputRef, SizeRef};

@@ -8,7 +8,7 @@ use crate::algo::searches::Origins;
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::{Figure, Unit};
 use crate::comm::Comm;
@@ -36,6 +36,7 @@ impl Algorithm for Betweenness {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
     const COLUMNS: &'static [About] = COLUMNS;
     const ALTERNATIVES: &'static [&'static str] = &Origins::ALTERNATIVES;
+    const PROGRAMS: &'static [&'static ProgramSource] = &gpu::PROGRAMS;
 
     type Input = Graph;
     type Output = BetweennessOutput;
@@ -53,10 +54,6 @@ impl Algorithm for Betweenness {
 
     fn named_vertices(&self) -> Vec<NamedVertex> {
         self.origins.sources.named_vertices()
-    }
-
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        gpu::PROGRAMS.to_vec()
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
@@ -79,13 +76,10 @@ impl Algorithm for Betweenness {
             false => (2.0 * ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads(),
         };
         Cost {
-            host_memory,
-            least_host_memory: host_memory,
             disk: graph.column_and_checkpoints(resources, (8, 24), 8 * graph.vertices),
             exchange: trials * sources * (ranks - 1) * 17 * graph.vertices,
-            cached: 0,
             seconds: (trials as f64 * sources as f64 * searching + COLUMN * graph.rows as f64) / 1e9,
-            label: "betweenness".into(),
+            ..Cost::of("betweenness", host_memory)
         }
     }
 
@@ -93,12 +87,7 @@ impl Algorithm for Betweenness {
         driver::find(self, graph, run)
     }
 
-    fn verify(
-        &self,
-        results: &Results<'_>,
-        (output, ()): (&BetweennessOutput, &()),
-        verdict: &mut Verdict<'_>,
-    ) -> Result<()> {
+    fn verify(&self, results: &Results<'_>, (output, ()): TrialRef<'_, Self>, verdict: &mut Verdict<'_>) -> Result<()> {
         let edges = results.edges_for_columns();
         match edges.and_then(|edges| verify::check_room(edges, results).map(|()| edges)) {
             Err(why) => verdict.skip("betweenness", why),

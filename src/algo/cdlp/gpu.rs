@@ -12,11 +12,8 @@ use crate::stream::passes::ROW_PARTS;
 use crate::stream::windows::{self, Windows};
 use std::ops::Range;
 
-static PROGRAM: ProgramSource = ProgramSource { name: "cdlp.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
+pub(super) static PROGRAM: ProgramSource = ProgramSource { name: "cdlp.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cdlp.cu");
-
-/// All GPU programs that `[cdlp]` launches.
-pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cdlp] on this graph";

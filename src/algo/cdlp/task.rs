@@ -7,7 +7,7 @@ use super::{driver, gpu, verify};
 use crate::algo::components::size_figure;
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::Figure;
 use crate::comm::Comm;
@@ -27,6 +27,7 @@ impl Algorithm for Cdlp {
     const ABOUT: &'static str = "finds communities by label propagation";
     const KEYS: &'static [&'static dyn AnyKey] = &[&ITERATIONS];
     const COLUMNS: &'static [About] = COLUMNS;
+    const PROGRAMS: &'static [&'static ProgramSource] = &[&gpu::PROGRAM];
 
     type Input = Graph;
     type Output = CdlpOutput;
@@ -38,10 +39,6 @@ impl Algorithm for Cdlp {
 
     fn needs(&self) -> Needs {
         Needs { order: true, direction: true, degrees: true, upper: true, ..Needs::default() }
-    }
-
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        gpu::PROGRAMS.to_vec()
     }
 
     fn units(&self, _: u64) -> u64 {
@@ -61,13 +58,10 @@ impl Algorithm for Cdlp {
         let host_memory = (labels + pieces).max(4 * graph.vertices + 4 * graph.ids);
         let counting = trials as f64 * self.iterations as f64 * ENTRY * graph.entries() as f64;
         Cost {
-            host_memory,
-            least_host_memory: host_memory,
             disk: graph.column_and_checkpoints(resources, (8, 20), 4 * graph.vertices),
             exchange: trials * self.iterations * (ranks - 1) * 4 * graph.vertices,
-            cached: 0,
             seconds: (counting / resources.all_threads() + COLUMN * graph.rows as f64) / 1e9,
-            label: "cdlp".into(),
+            ..Cost::of("cdlp", host_memory)
         }
     }
 
@@ -75,7 +69,7 @@ impl Algorithm for Cdlp {
         driver::find(self, graph, run)
     }
 
-    fn verify(&self, results: &Results<'_>, (output, ()): (&CdlpOutput, &()), verdict: &mut Verdict<'_>) -> Result<()> {
+    fn verify(&self, results: &Results<'_>, (output, ()): TrialRef<'_, Self>, verdict: &mut Verdict<'_>) -> Result<()> {
         let edges = results.edges_for_columns();
         match edges.and_then(|edges| verify::check_room(edges, results).map(|()| edges)) {
             Err(why) => verdict.skip("cdlp", why),

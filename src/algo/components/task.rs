@@ -7,7 +7,7 @@ use super::output::{COLUMNS, ComponentsOutput, size_figure};
 use super::{driver, gpu, strong, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::Result;
@@ -84,13 +84,10 @@ impl Algorithm for Components {
             (ENTRY * graph.edges as f64 + ROW * graph.vertices as f64) / resources.all_threads()
         };
         Cost {
-            host_memory,
-            least_host_memory: host_memory,
             disk: graph.column_and_checkpoints(resources, (8, 20), forest),
             exchange: trials * merge::sent(resources.ranks, forest),
-            cached: 0,
             seconds: (f64::from(resources.trials) * joining + COLUMN * graph.rows as f64) / 1e9,
-            label: "components".into(),
+            ..Cost::of("components", host_memory)
         }
     }
 
@@ -101,12 +98,7 @@ impl Algorithm for Components {
         }
     }
 
-    fn verify(
-        &self,
-        results: &Results<'_>,
-        (output, ()): (&ComponentsOutput, &()),
-        verdict: &mut Verdict<'_>,
-    ) -> Result<()> {
+    fn verify(&self, results: &Results<'_>, (output, ()): TrialRef<'_, Self>, verdict: &mut Verdict<'_>) -> Result<()> {
         let is_strong = self.is_strong(results.info.direction);
         let has_room = |edges| if is_strong { strong::verify::check_room(edges, results) } else { Ok(()) };
         match results.edges_for_columns().and_then(|edges| has_room(edges).map(|()| edges)) {
@@ -160,12 +152,9 @@ fn strong_cost(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let finding = STRONG_ENTRY * graph.rows_bytes(false) as f64 / 4.0 + STRONG_VERTEX * graph.vertices as f64;
     let trials = u64::from(resources.trials);
     Cost {
-        host_memory,
-        least_host_memory: host_memory,
         disk: graph.column_and_checkpoints(resources, (8, 20), 4 * graph.vertices),
         exchange: trials * strong::sent(graph.vertices, resources.ranks),
-        cached: 0,
         seconds: (trials as f64 * finding / resources.all_threads() + COLUMN * graph.rows as f64) / 1e9,
-        label: "strong components".into(),
+        ..Cost::of("strong components", host_memory)
     }
 }

@@ -13,12 +13,9 @@ use crate::process::signals;
 use crate::stream::passes::ROW_PARTS;
 use crate::stream::windows::{self, VertexRows, Windows};
 
-static PROGRAM: ProgramSource =
+pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "cores.cu", text: TEXT, headers: &[COMMON, GRID_BARRIER, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cores.cu");
-
-/// All GPU programs that `[cores]` launches.
-pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cores] on this graph, with all its rows";

@@ -4,7 +4,7 @@ use super::output::{COLUMNS, CoresOutput};
 use super::{driver, gpu, peeling, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::Result;
@@ -30,6 +30,7 @@ impl Algorithm for Cores {
     const ABOUT: &'static str = "finds core numbers";
     const KEYS: &'static [&'static dyn AnyKey] = &[];
     const COLUMNS: &'static [About] = COLUMNS;
+    const PROGRAMS: &'static [&'static ProgramSource] = &[&gpu::PROGRAM];
 
     type Input = Graph;
     type Output = CoresOutput;
@@ -45,10 +46,6 @@ impl Algorithm for Cores {
 
     fn units(&self, _: u64) -> u64 {
         driver::UNITS
-    }
-
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        gpu::PROGRAMS.to_vec()
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
@@ -67,15 +64,12 @@ impl Algorithm for Cores {
         let (entries, checkpoint) = (2 * graph.edges, 8 * graph.vertices);
         let away = entries - entries / ranks as u64;
         Cost {
-            host_memory,
-            least_host_memory: host_memory,
             // There are two columns, and checkpoints of both together.
             disk: graph.column_and_checkpoints(resources, (8, 20), checkpoint)
                 + graph.column_and_checkpoints(&RankResources { trials: 0, ..*resources }, (8, 20), 0),
             exchange: u64::from(resources.trials) * 4 * away,
-            cached: 0,
             seconds: (trials * entries as f64 * of_entry + COLUMN * graph.rows as f64) / 1e9,
-            label: "cores".into(),
+            ..Cost::of("cores", host_memory)
         }
     }
 
@@ -83,12 +77,7 @@ impl Algorithm for Cores {
         driver::find(graph, run)
     }
 
-    fn verify(
-        &self,
-        results: &Results<'_>,
-        (output, ()): (&CoresOutput, &()),
-        verdict: &mut Verdict<'_>,
-    ) -> Result<()> {
+    fn verify(&self, results: &Results<'_>, (output, ()): TrialRef<'_, Self>, verdict: &mut Verdict<'_>) -> Result<()> {
         match results.edges_for_columns() {
             Err(why) => verdict.skip("cores", why),
             Ok(edges) => verdict.note("cores", verify::compare(output, edges, results)),

@@ -5,7 +5,7 @@ use super::{Dfs, cost, driver, options, saved, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::Result;
@@ -65,7 +65,7 @@ impl Algorithm for Dfs {
     fn verify(
         &self,
         results: &Results<'_>,
-        (output, details): (&DfsOutput, &DfsDetails),
+        (output, details): TrialRef<'_, Self>,
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
         verdict.note("search", output.is_of(self).and_then(|()| output.check(results.info.connected)))?;

@@ -17,11 +17,9 @@ use crate::stream::passes::ROW_PARTS;
 use crate::stream::windows::{self, VertexRows, Windows};
 use std::mem::swap;
 
-static PROGRAM: ProgramSource = ProgramSource { name: "distances.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
+pub(super) static PROGRAM: ProgramSource =
+    ProgramSource { name: "distances.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/distances.cu");
-
-/// All GPU programs that `[distances]` launches.
-pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[distances] on this graph, with all its rows";

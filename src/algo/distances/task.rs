@@ -9,7 +9,7 @@ use crate::algo::searches::options::DRAWN;
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::{Axis, Figure, Marks, Spread, Unit};
 use crate::comm::Comm;
@@ -37,6 +37,7 @@ impl Algorithm for Distances {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
     const COLUMNS: &'static [About] = COLUMNS;
     const ALTERNATIVES: &'static [&'static str] = &Origins::ALTERNATIVES;
+    const PROGRAMS: &'static [&'static ProgramSource] = &[&gpu::PROGRAM];
 
     type Input = Graph;
     type Output = DistancesOutput;
@@ -52,10 +53,6 @@ impl Algorithm for Distances {
 
     fn named_vertices(&self) -> Vec<NamedVertex> {
         self.origins.sources.named_vertices()
-    }
-
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        gpu::PROGRAMS.to_vec()
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
@@ -80,14 +77,11 @@ impl Algorithm for Distances {
         let checkpoint = 16 * graph.vertices + (8 * driver::SOURCE_WORDS as u64 + 4) * sources;
         let no_trial = RankResources { trials: 0, ..*resources };
         Cost {
-            host_memory,
-            least_host_memory: host_memory,
             disk: graph.column_and_checkpoints(resources, (8, 20), checkpoint)
                 + 2 * graph.column_and_checkpoints(&no_trial, (4, 10), 0),
             exchange: passes * EXCHANGED * (ranks - 1) * 8 * graph.vertices,
-            cached: 0,
             seconds: (passes as f64 * pass + COLUMNS_ROW * graph.rows as f64) / 1e9,
-            label: "distances".into(),
+            ..Cost::of("distances", host_memory)
         }
     }
 
@@ -95,12 +89,7 @@ impl Algorithm for Distances {
         driver::find(self, graph, run)
     }
 
-    fn verify(
-        &self,
-        results: &Results<'_>,
-        (output, ()): (&DistancesOutput, &()),
-        verdict: &mut Verdict<'_>,
-    ) -> Result<()> {
+    fn verify(&self, results: &Results<'_>, (output, ()): TrialRef<'_, Self>, verdict: &mut Verdict<'_>) -> Result<()> {
         let edges = results.edges_for_columns();
         match edges.and_then(|edges| verify::check_room(edges, results).map(|()| edges)) {
             Err(why) => verdict.skip("distances", why),

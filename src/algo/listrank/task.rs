@@ -3,7 +3,9 @@
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput};
 use crate::algo::listrank::{ListRank, cost, driver, figures, gpu, on_gpu, options, verify};
 use crate::algo::searches::sentences::counted;
-use crate::algo::{Algorithm, Answer, Cost, ListResults, ListSize, RankResources, Run, StoredUnits, TrialOf, Verdict};
+use crate::algo::{
+    Algorithm, Answer, Cost, ListResults, ListSize, RankResources, Run, StoredUnits, TrialOf, TrialRef, Verdict,
+};
 use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
@@ -11,14 +13,12 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::list::List;
 use crate::results::about::About;
 
-/// Programs that list ranking launches on a GPU.
-static PROGRAMS: [&ProgramSource; 1] = [&gpu::PROGRAM];
-
 impl Algorithm for ListRank {
     const NAME: &'static str = "listrank";
     const ABOUT: &'static str = "ranks the elements of a linked list";
     const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
     const COLUMNS: &'static [About] = super::output::COLUMNS;
+    const PROGRAMS: &'static [&'static ProgramSource] = &[&gpu::PROGRAM];
 
     type Input = List;
     type Output = ListRankOutput;
@@ -28,10 +28,6 @@ impl Algorithm for ListRank {
         let method = options::METHOD.read(table, diagnostics);
         let order = options::ORDER.read(table, diagnostics);
         Some(ListRank { method: method?, order: order? })
-    }
-
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        PROGRAMS.to_vec()
     }
 
     fn units(&self, length: u64) -> u64 {
@@ -53,7 +49,7 @@ impl Algorithm for ListRank {
     fn verify(
         &self,
         results: &ListResults<'_>,
-        (output, _): (&ListRankOutput, &ListRankDetails),
+        (output, _): TrialRef<'_, Self>,
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
         verify::verify(self, results, output, verdict)

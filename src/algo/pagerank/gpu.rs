@@ -14,11 +14,9 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::stream::passes::{self, ROW_PARTS, RowPart};
 
-static PROGRAM: ProgramSource = ProgramSource { name: "pagerank.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
+pub(super) static PROGRAM: ProgramSource =
+    ProgramSource { name: "pagerank.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/pagerank.cu");
-
-/// All GPU programs that `[pagerank]` launches.
-pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[pagerank] on this graph";

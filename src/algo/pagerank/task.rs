@@ -7,7 +7,7 @@ use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::{Figure, Unit};
 use crate::comm::Comm;
@@ -29,6 +29,7 @@ impl Algorithm for Pagerank {
     const ABOUT: &'static str = "ranks vertices by PageRank";
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
     const COLUMNS: &'static [About] = COLUMNS;
+    const PROGRAMS: &'static [&'static ProgramSource] = &[&gpu::PROGRAM];
 
     type Input = Graph;
     type Output = PagerankOutput;
@@ -44,10 +45,6 @@ impl Algorithm for Pagerank {
 
     fn named_vertices(&self) -> Vec<NamedVertex> {
         self.personalised.iter().map(|&id| ("personalised vertex", id)).collect()
-    }
-
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        gpu::PROGRAMS.to_vec()
     }
 
     fn units(&self, _: u64) -> u64 {
@@ -69,13 +66,10 @@ impl Algorithm for Pagerank {
         let iterations = trials as f64 * self.most_iterations() as f64;
         let pulling = (ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads();
         Cost {
-            host_memory,
-            least_host_memory: host_memory,
             disk: graph.column_and_checkpoints(resources, (8, 24), 8 * graph.vertices),
             exchange: trials * self.most_iterations() * (ranks - 1) * 16 * graph.vertices,
-            cached: 0,
             seconds: (iterations * pulling + COLUMN * graph.rows as f64) / 1e9,
-            label: "pagerank".into(),
+            ..Cost::of("pagerank", host_memory)
         }
     }
 
@@ -83,12 +77,7 @@ impl Algorithm for Pagerank {
         driver::find(self, graph, run)
     }
 
-    fn verify(
-        &self,
-        results: &Results<'_>,
-        (output, ()): (&PagerankOutput, &()),
-        verdict: &mut Verdict<'_>,
-    ) -> Result<()> {
+    fn verify(&self, results: &Results<'_>, (output, ()): TrialRef<'_, Self>, verdict: &mut Verdict<'_>) -> Result<()> {
         match results.edges_for_columns() {
             Err(why) => verdict.skip("pagerank", why),
             Ok(edges) => verdict.note("pagerank", verify::compare(self, output, edges, results)),

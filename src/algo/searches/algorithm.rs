@@ -5,7 +5,7 @@ use super::sentences::{self, SOURCES};
 use super::{Origins, SearchTable, SearchTask, consistency, drive, report_bytes, verify_units};
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, TrialRef, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::Result;
@@ -70,7 +70,7 @@ impl<T: SearchTask> Algorithm for T {
     fn verify(
         &self,
         results: &Results<'_>,
-        (output, details): (&Self::Output, &Self::Details),
+        (output, details): TrialRef<'_, Self>,
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
         match consistency::sources(output, details) {

@@ -7,8 +7,8 @@ use crate::algo::triangle::{
     Triangle, comparisons, cost, driver, figures, options, per_edge, per_vertex, recount, units,
 };
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
-    Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, TrialRef,
+    UnitsContent, Verdict,
 };
 use crate::chart::Figure;
 use crate::chart::unit::group;
@@ -121,7 +121,7 @@ impl Algorithm for Triangle {
     fn verify(
         &self,
         results: &Results<'_>,
-        (output, details): (&TriangleOutput, &TriangleDetails),
+        (output, details): TrialRef<'_, Self>,
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
         recount::verify(self, results, (output, details), verdict)

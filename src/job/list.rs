@@ -16,18 +16,13 @@ use crate::list::List;
 pub(crate) struct OpenedList;
 
 impl Stage for OpenedList {
-    fn open_or_make(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        stage_results: &mut StageResults,
-    ) -> Result<bool> {
+    fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let list = List::open(input::list(&context.job.input)?, context.threads)?;
         ranks::check_input(&context.comm, &list.source.name(), list.identity)?;
         let (job, manifest) = (&context.job, &record.manifest);
         if context.on_leader(|| Ok(tasks_are_done(job, manifest, Contents::of_list(list.identity))))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            stage_results.finished = Some(ByInput::List(list));
+            results.finished = Some(ByInput::List(list));
             return Ok(true);
         }
         occupied::check_content(job, manifest, list.identity, None)?;
@@ -37,7 +32,7 @@ impl Stage for OpenedList {
         let plan = plan::list::plan(&context.job, &context.machine(), &list, &record.manifest);
         limits::refuse(&plan)?;
         record.planned.clone_from(&plan.stages);
-        (stage_results.input, stage_results.plan) = (Some(ByInput::List(list)), Some(plan));
+        (results.input, results.plan) = (Some(ByInput::List(list)), Some(plan));
         Ok(true)
     }
 }

@@ -17,7 +17,7 @@ use crate::prepare::prepared::Graph;
 pub(crate) trait Stage {
     /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if no table
     /// of the job needs the stage.
-    fn steps(&self, _job: &Job, _stage_results: &StageResults) -> Vec<&'static str> {
+    fn steps(&self, _job: &Job, _results: &StageResults) -> Vec<&'static str> {
         Vec::new()
     }
 
@@ -25,12 +25,7 @@ pub(crate) trait Stage {
     ///
     /// # Errors
     /// Errors of the input, of limits, of the disk and of the stage; [`Error::Stopped`].
-    fn open_or_make(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        stage_results: &mut StageResults,
-    ) -> Result<bool>;
+    fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool>;
 
     /// Removes files of the stage that are not needed after the job. This is not called if the job keeps its graph.
     ///
@@ -41,17 +36,17 @@ pub(crate) trait Stage {
     }
 
     /// Adds the steps of the stage to the report, as completed by an earlier run.
-    fn skip(&self, context: &Context, record: &mut RunRecord, stage_results: &StageResults) {
-        record.skipped(&self.steps(&context.job, stage_results));
+    fn skip(&self, context: &Context, record: &mut RunRecord, results: &StageResults) {
+        record.skipped(&self.steps(&context.job, results));
     }
 
     /// Runs the stage. If it only opened its result, adds its steps to the report as completed by an earlier run.
     ///
     /// # Errors
-    /// Errors of [`Self::open_or_make`].
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
-        if self.open_or_make(context, record, stage_results)? {
-            self.skip(context, record, stage_results);
+    /// Errors of [`Self::ensure`].
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<()> {
+        if self.ensure(context, record, results)? {
+            self.skip(context, record, results);
         }
         Ok(())
     }

@@ -55,18 +55,13 @@ impl Stage for AlgorithmStage {
 
     /// Runs the trials that are left. If all results are there, removes the task's journals and checkpoints instead,
     /// because nothing would read or repair them any more.
-    fn open_or_make(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        stage_results: &mut StageResults,
-    ) -> Result<bool> {
+    fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let task = &*self.0;
-        let input = stage_results.input()?;
+        let input = results.input()?;
         let key = task_key(task, contents(input));
         let is_done = context.on_leader(|| Ok(record.manifest.is_done(&context.job, task, key)))?;
         if !is_done {
-            self.run_trials(context, record, input, key).map_err(|e| stage_results.name_limit(e))?;
+            self.run_trials(context, record, input, key).map_err(|e| results.name_limit(e))?;
         } else if context.comm.is_leader() {
             remove_units(&context.job, task.name())?;
         }
@@ -193,13 +188,8 @@ impl Stage for OtherResults {
     ///
     /// # Errors
     /// [`crate::error::Error::Occupied`] if other tables have finished results with another first id.
-    fn open_or_make(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        stage_results: &mut StageResults,
-    ) -> Result<bool> {
-        let (manifest, contents) = (&mut record.manifest, contents(stage_results.input()?));
+    fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
+        let (manifest, contents) = (&mut record.manifest, contents(results.input()?));
         let keys: Vec<u64> = context.job.tasks.iter().map(|task| task_key(&**task, contents)).collect();
         // Results of another graph are refused before, unless tables or `keep` switched to the graph with direction.
         if let Some(before) = manifest.content().filter(|&before| before != contents.edges) {

@@ -103,22 +103,17 @@ impl DerivedPlace {
 
 /// The stage that opens or builds one kind of derived rows.
 impl<D: DerivedRows> Stage for D {
-    fn steps(&self, job: &Job, stage_results: &StageResults) -> Vec<&'static str> {
-        if D::is_needed(job, stage_results.direction(job)) { vec![D::STAGE] } else { Vec::new() }
+    fn steps(&self, job: &Job, results: &StageResults) -> Vec<&'static str> {
+        if D::is_needed(job, results.direction(job)) { vec![D::STAGE] } else { Vec::new() }
     }
 
     /// Opens the rows if a task of the job needs them and all of them are stored. They may be stored here, or with the
     /// graph that another job kept. Otherwise builds them: in memory if the graph is in memory and they fit, else in
     /// the workdir of the job. If no task needs them, removes damaged rows of an earlier run, because no stage would
     /// repair them.
-    fn open_or_make(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        stage_results: &mut StageResults,
-    ) -> Result<bool> {
-        let is_needed = D::is_needed(&context.job, stage_results.direction(&context.job));
-        let graph = stage_results.graph()?;
+    fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
+        let is_needed = D::is_needed(&context.job, results.direction(&context.job));
+        let graph = results.graph()?;
         if is_needed && !D::is_open(&context.job, graph) {
             if graph.block_store.is_in_memory() {
                 let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder);

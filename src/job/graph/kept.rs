@@ -23,12 +23,7 @@ pub(crate) struct KeptGraph {
 }
 
 impl Stage for KeptGraph {
-    fn open_or_make(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        stage_results: &mut StageResults,
-    ) -> Result<bool> {
+    fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let other = &self.workdir;
         self.reader = if context.comm.is_leader() { Reader::enter(other, &context.job.workdir) } else { None };
         context.begin_gpu()?;
@@ -46,7 +41,7 @@ impl Stage for KeptGraph {
         occupied::check_content(job, manifest, info.content, None)?;
         occupied::check_weights(job, manifest, info.content, stored.weights)?;
         limits::refuse(&Plan::prepared(job, &context.machine(), other, &graph, manifest)?)?;
-        stage_results.input = Some(ByInput::Graph(Box::new(graph)));
+        results.input = Some(ByInput::Graph(Box::new(graph)));
         Ok(true)
     }
 

@@ -66,16 +66,11 @@ impl Stage for FromEdges {
     /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run finished the whole
     /// job. Even then, the stored files are checked if the job keeps its graph and its input is still there. If the
     /// input only looked changed and all tasks are done, stops after the first pass.
-    fn open_or_make(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        stage_results: &mut StageResults,
-    ) -> Result<bool> {
+    fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
         if !looks_over && let Some(finished) = context.on_leader(|| finished(&context.job, &record.manifest))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            stage_results.finished = Some(ByInput::Graph(Box::new(finished)));
+            results.finished = Some(ByInput::Graph(Box::new(finished)));
             return Ok(true);
         }
         context.begin_gpu()?;
@@ -103,7 +98,7 @@ impl Stage for FromEdges {
             record.skipped(&STAGES[2..]);
             self.storing = order.and_then(OrderWriter::finish_in_background);
             tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
-            stage_results.finished = Some(ByInput::Graph(Box::new(finished)));
+            results.finished = Some(ByInput::Graph(Box::new(finished)));
             return Ok(false);
         }
         let built = blocks::open_or_build(context, record, edges, info, order).inspect_err(|e| {
@@ -114,7 +109,7 @@ impl Stage for FromEdges {
         });
         let graph;
         (graph, self.storing) = built?;
-        stage_results.input = Some(ByInput::Graph(Box::new(graph)));
+        results.input = Some(ByInput::Graph(Box::new(graph)));
         Ok(false)
     }
 

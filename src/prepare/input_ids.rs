@@ -15,6 +15,8 @@ pub struct IdList {
     /// Sorted strings, if the input's ids are strings.
     names: Option<Box<NameList>>,
     first_id: FirstId,
+    /// Number of dense ids.
+    ids: u64,
 }
 
 impl IdList {
@@ -30,7 +32,7 @@ impl IdList {
             let what = format!("{} bytes, but the vertex order has {ids} ids", list.body().len());
             return Err(Error::corrupt(list.path(), At::File, what));
         }
-        Ok(IdList { list, names: graph.names()?.map(Box::new), first_id: graph.info.first_id })
+        Ok(IdList { list, names: graph.names()?.map(Box::new), first_id: graph.info.first_id, ids })
     }
 
     fn sparse(&self) -> Option<&[u64]> {
@@ -42,6 +44,15 @@ impl IdList {
         let number = self.number(dense);
         let name = self.names.as_ref().and_then(|names| names.lines().get(number));
         name.map_or(InputId::Number(number), |name| InputId::of_bytes(name, number))
+    }
+
+    /// Returns the id of the vertex in a row of a column.
+    pub fn of_row(&self, row: u64) -> InputId {
+        match u32::try_from(row).ok().filter(|_| row < self.ids) {
+            Some(dense) => self.of(DenseId(dense)),
+            // Vertices that the input declares may have larger ids than any vertex of an edge.
+            None => InputId::Number(row + self.first_id.0),
+        }
     }
 
     /// Returns the number that stands for the dense id `dense` in columns of ids.

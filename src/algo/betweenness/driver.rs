@@ -4,8 +4,9 @@
 use super::gpu::{self, GpuSearch};
 use super::level::Workers;
 use super::options::Betweenness;
-use super::output::{BetweennessOutput, ScoreFigures, divisor};
+use super::output::{BetweennessOutput, divisor};
 use super::search::{Extent, Search};
+use crate::algo::pagerank::RankFigures;
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::rows::Neighbours;
 use crate::algo::searches::roots::{self, Root};
@@ -13,7 +14,7 @@ use crate::algo::{Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
-use crate::graph::ids::{DenseId, InputId};
+use crate::graph::ids::InputId;
 use crate::memory::{Buffer, bytes_of};
 use crate::prepare::input_ids::IdList;
 use crate::prepare::order;
@@ -223,17 +224,11 @@ fn report(graph: &Graph, run: &mut Run<'_>, totals: &[f64], output: BetweennessO
     let (info, divisor) = (&graph.info, output.divisor);
     let (order, ids) = (order::map(&graph.folder, info.content)?, IdList::open(graph)?);
     let map = order.ids()?;
-    let mut figures = ScoreFigures::default();
+    let mut figures = RankFigures::default();
     for (row, &vertex) in (0..).zip(map) {
         figures.add(totals.get(vertex as usize).map_or(0.0, |total| total / divisor), row);
     }
-    figures.add_isolated(map.len() as u64..info.rows());
-    let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
-        Some(row) => ids.of(DenseId(row)),
-        // Vertices that the input declares may have larger ids than any vertex of an edge.
-        None => InputId::Number(row + info.first_id.0),
-    };
-    let output = figures.into_output(output, id);
+    let output = output.with(figures, map.len() as u64..info.rows(), |row| ids.of_row(row));
     if run.is_last {
         run.columns.put_all("centrality", 0.0, |_| 0.0, |v| totals[v.index()] / divisor)?;
     }

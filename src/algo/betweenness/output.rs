@@ -1,7 +1,7 @@
 //! The result of betweenness centrality.
 
 use super::options::Normalise;
-use crate::algo::pagerank::{LARGEST, LargestRanks, RankBin, RankCounts};
+use crate::algo::pagerank::{LARGEST, RankBin, RankFigures, RankedVertex};
 use crate::graph::ids::InputId;
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
@@ -40,32 +40,15 @@ pub struct CentralVertex {
     pub centrality: f64,
 }
 
-/// Figures that are computed from the scores of all vertices.
-#[derive(Debug, Default)]
-pub(super) struct ScoreFigures {
-    counts: RankCounts,
-    largest: LargestRanks,
-}
-
-impl ScoreFigures {
-    /// Adds the score of the vertex in row `row`. Rows must ascend.
-    #[inline]
-    pub(super) fn add(&mut self, score: f64, row: u64) {
-        self.counts.add(score, 1);
-        self.largest.offer(score, row);
-    }
-
-    /// Adds the rows of vertices without an edge, which come after all other rows.
-    pub(super) fn add_isolated(&mut self, rows: Range<u64>) {
-        self.counts.add(0.0, rows.end - rows.start);
-        rows.take(LARGEST).for_each(|row| self.largest.offer(0.0, row));
-    }
-
-    /// Adds the figures to a result. `id` returns the id of the vertex in a row.
-    pub(super) fn into_output(self, output: BetweennessOutput, id: impl Fn(u64) -> InputId) -> BetweennessOutput {
-        let named = self.largest.named(id).into_iter();
-        let largest = named.map(|of| CentralVertex { vertex: of.vertex, centrality: of.rank }).collect();
-        BetweennessOutput { largest, by_score: self.counts.bins(), ..output }
+impl BetweennessOutput {
+    /// Adds the figures of all scores. The rows `isolated`, after all other rows, have the vertices without an edge. `id`
+    /// returns the id of the vertex in a row.
+    pub(super) fn with(self, mut figures: RankFigures, isolated: Range<u64>, id: impl Fn(u64) -> InputId) -> Self {
+        figures.count(0.0, isolated.end - isolated.start);
+        isolated.take(LARGEST).for_each(|row| figures.offer(0.0, row));
+        let (largest, by_score) = figures.finish(id);
+        let central = |RankedVertex { vertex, rank }| CentralVertex { vertex, centrality: rank };
+        BetweennessOutput { largest: largest.into_iter().map(central).collect(), by_score, ..self }
     }
 }
 

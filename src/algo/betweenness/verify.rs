@@ -2,7 +2,8 @@
 //! vertices by input ids, and processes one source after another with a queue of vertices.
 
 use super::options::{Betweenness, Normalise};
-use super::output::{BetweennessOutput, ScoreFigures, divisor};
+use super::output::{BetweennessOutput, divisor};
+use crate::algo::pagerank::RankFigures;
 use crate::algo::verify::edge_list::EdgeList;
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
@@ -73,7 +74,7 @@ pub(super) fn compare(
     if !is_near(output.divisor, known) || is_exact && output.divisor != known {
         return differs(format!("scores are divided by {}, not {known}", output.divisor));
     }
-    let mut figures = ScoreFigures::default();
+    let mut figures = RankFigures::default();
     for (row, value) in (0..).zip(results.column::<f64>(COLUMN, &ids, 0.0)?) {
         let (value, right) = (value?, totals.get(row as usize).map_or(0.0, |total| total / known));
         if !is_near(value, right) {
@@ -86,9 +87,7 @@ pub(super) fn compare(
             signals::check()?;
         }
     }
-    figures.add_isolated(info.ids..info.rows());
-    let of_column = BetweennessOutput { largest: Vec::new(), by_score: Vec::new(), ..output.clone() };
-    let of_column = figures.into_output(of_column, |row| ids.id(row));
+    let of_column = output.clone().with(figures, info.ids..info.rows(), |row| ids.id(row));
     if *output != of_column {
         return Err(Error::Validation(format!("{of_column:?} by the column, the job has {output:?}")));
     }

@@ -2,7 +2,7 @@
 
 use super::gpu::GpuRanks;
 use super::options::Pagerank;
-use super::output::{LARGEST, LargestRanks, PagerankOutput, RankCounts};
+use super::output::{LARGEST, PagerankOutput, RankFigures};
 use super::pull::PullRows;
 use super::state::{OutDegrees, State};
 use super::teleport::Teleport;
@@ -11,7 +11,7 @@ use crate::algo::{ChosenDevice, Run, Trial};
 use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::graph::ids::{DenseId, InputId};
+use crate::graph::ids::DenseId;
 use crate::memory::bytes_of;
 use crate::prepare::input_ids::IdList;
 use crate::prepare::order;
@@ -174,35 +174,25 @@ fn load(saved: &Saved, state: &mut State<'_>) -> Result<Progress> {
 /// Counts vertices by rank and lists the highest ranks. Writes the column if this is the last trial.
 fn report(graph: &Graph, run: &mut Run<'_>, state: &State<'_>, teleport: &Teleport) -> Result<PagerankOutput> {
     let info = &graph.info;
-    let mut counts = RankCounts::default();
-    state.ranks.iter().for_each(|&rank| counts.add(rank, 1));
-    state.isolated.iter().zip(teleport.isolated).for_each(|(&rank, vertices)| counts.add(rank, vertices));
+    let mut figures = RankFigures::default();
+    state.ranks.iter().for_each(|&rank| figures.count(rank, 1));
+    state.isolated.iter().zip(teleport.isolated).for_each(|(&rank, vertices)| figures.count(rank, vertices));
 
     let (order, ids) = (order::map(&graph.folder, info.content)?, IdList::open(graph)?);
     let map = order.ids()?;
     let isolated = |number: u64| state.isolated[usize::from(teleport.is_personalised_isolated(number))];
-    let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
-        Some(row) => ids.of(DenseId(row)),
-        // Vertices that the input declares may have larger ids than any vertex of an edge.
-        None => InputId::Number(row + info.first_id.0),
-    };
-    let mut largest = LargestRanks::default();
     for (row, &vertex) in (0u32..).zip(map) {
         let rank = match state.ranks.get(vertex as usize) {
             Some(&rank) => rank,
             None => isolated(ids.number(DenseId(row))),
         };
-        largest.offer(rank, row.into());
+        figures.offer(rank, row.into());
     }
     for row in teleport.isolated_rows(map.len() as u64..info.rows(), info.first_id.0, LARGEST) {
-        largest.offer(isolated(row + info.first_id.0), row);
+        figures.offer(isolated(row + info.first_id.0), row);
     }
-    let output = PagerankOutput {
-        sum: state.sum(teleport),
-        largest: largest.named(id),
-        by_rank: counts.bins(),
-        ..PagerankOutput::default()
-    };
+    let (largest, by_rank) = figures.finish(|row| ids.of_row(row));
+    let output = PagerankOutput { sum: state.sum(teleport), largest, by_rank, ..PagerankOutput::default() };
     if run.is_last {
         run.columns.put_all("rank", 0.0, isolated, |v| state.ranks[v.index()])?;
     }

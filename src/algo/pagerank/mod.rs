@@ -29,5 +29,5 @@ mod teleport;
 mod verify;
 
 pub use options::Pagerank;
-pub(in crate::algo) use output::{LARGEST, LargestRanks, RankCounts};
+pub(in crate::algo) use output::{LARGEST, RankFigures, RankedVertex};
 pub use output::{PagerankOutput, RankBin};

@@ -48,45 +48,48 @@ pub struct RankBin {
     pub vertices: u64,
 }
 
-/// Counts of vertices by rank.
+/// Figures of the ranks of all vertices: the number of vertices by rank, and the highest ranks.
 #[derive(Debug, Default)]
-pub(in crate::algo) struct RankCounts(BTreeMap<u64, u64>);
-
-impl RankCounts {
-    /// Counts `vertices` vertices of the rank `rank`.
-    #[inline]
-    pub(in crate::algo) fn add(&mut self, rank: f64, vertices: u64) {
-        // The exponent of a number is in its upper bits.
-        *self.0.entry(rank.to_bits() >> (f64::MANTISSA_DIGITS - 1)).or_default() += vertices;
-    }
-
-    /// Returns the bins that have a vertex.
-    pub(in crate::algo) fn bins(self) -> Vec<RankBin> {
-        let bin =
-            |(exponent, vertices)| RankBin { from: f64::from_bits(exponent << (f64::MANTISSA_DIGITS - 1)), vertices };
-        self.0.into_iter().filter(|&(_, vertices)| vertices > 0).map(bin).collect()
-    }
+pub(in crate::algo) struct RankFigures {
+    /// Number of vertices by the exponents of their ranks.
+    counts: BTreeMap<u64, u64>,
+    /// The highest ranks, descending, each with the row of its vertex.
+    largest: Vec<(f64, u64)>,
 }
 
-/// The highest ranks, descending, each with the row of its vertex.
-#[derive(Debug, Default)]
-pub(in crate::algo) struct LargestRanks(Vec<(f64, u64)>);
-
-impl LargestRanks {
-    /// Adds the vertex in row `row`, if its rank is one of the highest. Rows must ascend.
+impl RankFigures {
+    /// Counts `vertices` vertices of the rank `rank`.
     #[inline]
-    pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
-        if self.0.len() == LARGEST && self.0[LARGEST - 1].0 >= rank {
-            return;
-        }
-        let at = self.0.partition_point(|&(larger, _)| larger >= rank);
-        self.0.insert(at, (rank, row));
-        self.0.truncate(LARGEST);
+    pub(in crate::algo) fn count(&mut self, rank: f64, vertices: u64) {
+        // The exponent of a number is in its upper bits.
+        *self.counts.entry(rank.to_bits() >> (f64::MANTISSA_DIGITS - 1)).or_default() += vertices;
     }
 
-    /// Returns the vertices with the highest ranks. `id` returns the id of the vertex in a row.
-    pub(in crate::algo) fn named(self, id: impl Fn(u64) -> InputId) -> Vec<RankedVertex> {
-        self.0.into_iter().map(|(rank, row)| RankedVertex { vertex: id(row), rank }).collect()
+    /// Lists the vertex in row `row`, if its rank is one of the highest. Rows must ascend.
+    #[inline]
+    pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
+        if self.largest.len() == LARGEST && self.largest[LARGEST - 1].0 >= rank {
+            return;
+        }
+        let at = self.largest.partition_point(|&(larger, _)| larger >= rank);
+        self.largest.insert(at, (rank, row));
+        self.largest.truncate(LARGEST);
+    }
+
+    /// Counts and lists the vertex in row `row`. Rows must ascend.
+    #[inline]
+    pub(in crate::algo) fn add(&mut self, rank: f64, row: u64) {
+        self.count(rank, 1);
+        self.offer(rank, row);
+    }
+
+    /// Returns the vertices with the highest ranks, and the bins that have a vertex. `id` returns the id of the vertex
+    /// in a row.
+    pub(in crate::algo) fn finish(self, id: impl Fn(u64) -> InputId) -> (Vec<RankedVertex>, Vec<RankBin>) {
+        let bin =
+            |(exponent, vertices)| RankBin { from: f64::from_bits(exponent << (f64::MANTISSA_DIGITS - 1)), vertices };
+        let bins = self.counts.into_iter().filter(|&(_, vertices)| vertices > 0).map(bin).collect();
+        (self.largest.into_iter().map(|(rank, row)| RankedVertex { vertex: id(row), rank }).collect(), bins)
     }
 }
 
@@ -96,18 +99,19 @@ mod tests {
 
     #[test]
     fn the_highest_ranks_are_listed_and_equal_ones_by_row() {
-        let mut largest = LargestRanks::default();
-        (0..30).for_each(|row| largest.offer([0.5, 0.25, 0.75][row as usize % 3], row));
-        let named = largest.named(InputId::Number);
+        let mut figures = RankFigures::default();
+        (0..30).for_each(|row| figures.offer([0.5, 0.25, 0.75][row as usize % 3], row));
+        let (named, _) = figures.finish(InputId::Number);
         let rows: Vec<_> = named.iter().map(|of| of.vertex).collect();
         assert_eq!(rows, (0..10).map(|i| InputId::Number(2 + 3 * i)).collect::<Vec<_>>());
     }
 
     #[test]
     fn ranks_are_counted_by_powers_of_two() {
-        let mut counts = RankCounts::default();
-        [(0.0, 2), (0.25, 1), (0.49, 3), (0.5, 5), (0.1, 0)].into_iter().for_each(|(rank, n)| counts.add(rank, n));
-        let bins: Vec<_> = counts.bins().into_iter().map(|bin| (bin.from, bin.vertices)).collect();
+        let mut figures = RankFigures::default();
+        [(0.0, 2), (0.25, 1), (0.49, 3), (0.5, 5), (0.1, 0)].into_iter().for_each(|(rank, n)| figures.count(rank, n));
+        let (_, bins) = figures.finish(InputId::Number);
+        let bins: Vec<_> = bins.into_iter().map(|bin| (bin.from, bin.vertices)).collect();
         assert_eq!(bins, [(0.0, 2), (0.25, 4), (0.5, 5)]);
     }
 }

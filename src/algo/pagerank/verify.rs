@@ -7,7 +7,7 @@
 
 use super::arithmetic;
 use super::options::{Pagerank, Variant};
-use super::output::{LARGEST, LargestRanks, PagerankOutput, RankCounts};
+use super::output::{LARGEST, PagerankOutput, RankFigures};
 use super::teleport::{Bases, bases};
 use crate::algo::verify::edge_list::EdgeList;
 use crate::algo::verify::reread::Ids;
@@ -246,14 +246,13 @@ impl Check<'_> {
     /// Returns the parts of the result that follow from the ranks alone: the sum, the highest ranks, and the counts by
     /// rank.
     fn figures(&self, ranks: &RankVector) -> PagerankOutput {
-        let (mut counts, mut largest, mut sum) = (RankCounts::default(), LargestRanks::default(), 0u64);
+        let (mut figures, mut sum) = (RankFigures::default(), 0u64);
         for (row, &rank) in (0..).zip(&*ranks.of_rows) {
-            counts.add(rank, 1);
-            largest.offer(rank, row);
+            figures.add(rank, row);
             sum = sum.wrapping_add(arithmetic::units(rank));
         }
         for (rank, vertices) in ranks.later.into_iter().zip(self.later_rows()) {
-            counts.add(rank, vertices);
+            figures.count(rank, vertices);
             sum = sum.wrapping_add(vertices.wrapping_mul(arithmetic::units(rank)));
         }
         let later = self.rows as u64..self.results.info.rows();
@@ -261,13 +260,9 @@ impl Check<'_> {
         let mut some: Vec<u64> =
             self.personalised.iter().copied().filter(|row| later.contains(row)).chain(others).collect();
         some.sort_unstable();
-        some.into_iter().for_each(|row| largest.offer(ranks.later[usize::from(self.is_personalised(row))], row));
-        PagerankOutput {
-            sum: arithmetic::number(sum),
-            largest: largest.named(|row| self.ids.id(row)),
-            by_rank: counts.bins(),
-            ..PagerankOutput::default()
-        }
+        some.into_iter().for_each(|row| figures.offer(ranks.later[usize::from(self.is_personalised(row))], row));
+        let (largest, by_rank) = figures.finish(|row| self.ids.id(row));
+        PagerankOutput { sum: arithmetic::number(sum), largest, by_rank, ..PagerankOutput::default() }
     }
 }
 

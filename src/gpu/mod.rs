@@ -42,7 +42,7 @@ pub use source::{COMMON, ProgramSource, SPLITMIX, cache, constant};
 pub use staging::{CopySource, Pinned, StopFlag, Uploader};
 pub use users::default_limit;
 pub use visible::{restrict_to_one, shorten_start, visible_gpu};
-pub use workspace::{StartTurn, Workspace, compiler_memory};
+pub use workspace::{LEAST_MEMORY, StartTurn, Workspace, compiler_memory};
 
 use serde::Serialize;
 use std::path::PathBuf;

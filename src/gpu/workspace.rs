@@ -49,7 +49,7 @@ pub trait StartTurn {
 impl StartTurn for () {}
 
 /// Smallest GPU memory in bytes with which a job can do anything.
-const LEAST_MEMORY: u64 = 1 << 20;
+pub const LEAST_MEMORY: u64 = 1 << 20;
 
 impl Workspace {
     /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to

@@ -346,6 +346,12 @@ fn a_plan_refuses_what_a_gpu_can_not_hold_before_anything_runs() {
     let early = ["plan", "job.toml", "--set", "job.workdir=other", "--set", memory];
     let out = gpu.with(&[], &early).expect(0).out;
     assert!(out.contains("warning: limits.gpu_memory = 1 MiB may be too small: 2MiB is enough"), "{out}");
+    // No job opens a GPU with less than 1 MiB.
+    let less = ["plan", "job.toml", "--set", "job.workdir=other", "--set", "limits.gpu_memory=512KiB", "--set"];
+    let ran = gpu.with(&[], &[&less[..], &[GPU]].concat()).expect(7);
+    assert!(ran.error().contains("at least 1MiB"), "{}", ran.err);
+    let out = gpu.with(&[], &[&less[..], &[AUTO]].concat()).expect(0).out;
+    assert!(out.contains("\ndevice   CPU; GPU 0 "), "{out}");
     let plan = |device| gpu.with(&[], &["plan", "job.toml", "--set", device, "--set", memory]);
     let ran = plan(GPU).expect(7);
     assert!(ran.error().contains("limits.gpu_memory = 1 MiB") && ran.error().contains("at least 2MiB"), "{}", ran.err);

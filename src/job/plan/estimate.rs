@@ -3,6 +3,7 @@
 use crate::algo::{ByInput, Cost, GraphSize, RankResources, SizeRef, Task};
 use crate::config::Job;
 use crate::formats::Input;
+use crate::gpu;
 use crate::job::plan::Basis;
 use crate::job::plan::cost_model::WEIGHTED;
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
@@ -73,7 +74,7 @@ impl TaskCost {
     /// Returns the smallest GPU memory of a rank, in bytes, that is enough for every task of the job on `graph`.
     pub(crate) fn least_gpu_memory(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> u64 {
         let of_tasks = job.tasks.iter().map(|task| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks));
-        of_tasks.flatten().max().unwrap_or(0)
+        of_tasks.flatten().max().map_or(0, |least| least.max(gpu::LEAST_MEMORY))
     }
 
     /// Returns a stage for each task in `all`, with the bytes that it writes to the disk. The work of a task is

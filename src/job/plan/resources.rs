@@ -166,7 +166,8 @@ impl Resources {
     /// if the GPU is too small.
     pub(crate) fn computes(&self, job: &Job, least: u64) -> bool {
         let does = |gpu: &GpuResources| {
-            job.run.device == Asked::Gpu || gpu.memory.is_none_or(|memory| whole_pieces(memory) >= least)
+            job.run.device == Asked::Gpu
+                || gpu.memory.is_none_or(|memory| whole_pieces(memory) >= least.max(gpu::LEAST_MEMORY))
         };
         self.gpu.as_ref().is_some_and(does)
     }

@@ -19,12 +19,12 @@ const BATCH: usize = 1 << 10;
 const UPDATED: usize = 1 << 12;
 
 /// A list of distinct vertices in any order. If they do not fit, only their number is known.
-pub(super) struct VertexList {
+pub(super) struct BoundedList {
     vertices: Buffer<u32>,
     pub len: usize,
 }
 
-impl VertexList {
+impl BoundedList {
     /// Returns the number of vertices for which a list has room in a graph of `vertices` vertices.
     pub(super) fn room(vertices: usize) -> usize {
         // A level that one thread finds always fits.
@@ -32,8 +32,8 @@ impl VertexList {
     }
 
     /// Makes an empty list.
-    pub(super) fn new(vertices: usize, budget: &Budget) -> Result<VertexList> {
-        Ok(VertexList { vertices: budget.zeroed(Self::room(vertices), "lists of vertices (4 bytes each)")?, len: 0 })
+    pub(super) fn new(vertices: usize, budget: &Budget) -> Result<BoundedList> {
+        Ok(BoundedList { vertices: budget.zeroed(Self::room(vertices), "lists of vertices (4 bytes each)")?, len: 0 })
     }
 
     /// Returns the vertices, or `None` if there was no room for all.
@@ -106,7 +106,7 @@ pub(super) fn push(
     rows: &Neighbours<'_>,
     list: &[u32],
     (frontier, seen): (&[u64], &[u64]),
-    (next, found): (&[AtomicU64], &mut VertexList),
+    (next, found): (&[AtomicU64], &mut BoundedList),
     (comm, threads): (&Comm, usize),
 ) -> Result<()> {
     let (work, found) = (WorkList::new(rows.divide(list, Out)), Mutex::new(found));
@@ -142,7 +142,7 @@ pub(super) fn push_few(
     rows: &Neighbours<'_>,
     list: &[u32],
     (frontier, seen): (&[u64], &[u64]),
-    (next, found): (&mut [u64], &mut VertexList),
+    (next, found): (&mut [u64], &mut BoundedList),
 ) {
     let mut unpacked = Default::default();
     let expect = |w: u32| prefetch_near(seen, w as usize);

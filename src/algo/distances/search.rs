@@ -1,6 +1,6 @@
 //! A pass of searches on CPUs. A word of a vertex has a bit for each source of the pass.
 
-use super::level::{self, Found, VertexList, Words};
+use super::level::{self, BoundedList, Found, Words};
 use crate::algo::round::agree;
 use crate::algo::rows::{FEW, Neighbours};
 use crate::comm::Comm;
@@ -14,7 +14,7 @@ pub(super) const SOURCES: usize = 64;
 
 /// Returns the bytes of memory for a search of `vertices` vertices, and for the sums of all passes.
 pub(super) fn bytes(vertices: u64) -> u64 {
-    (3 * 8 + 2 * 8) * vertices + 2 * 4 * VertexList::room(vertices as usize) as u64
+    (3 * 8 + 2 * 8) * vertices + 2 * 4 * BoundedList::room(vertices as usize) as u64
 }
 
 /// Sums over the sources that reach a vertex, without the vertex itself.
@@ -60,9 +60,9 @@ pub(super) struct Search<'g> {
     /// The sources that reach each vertex in the level that is computed.
     next: Buffer<u64>,
     /// The vertices whose words in `frontier` are not zero.
-    list: VertexList,
+    list: BoundedList,
     /// The vertices whose words in `next` are not zero.
-    found: VertexList,
+    found: BoundedList,
     /// Whether `next` may have words of an earlier level.
     is_stale: bool,
 }
@@ -78,7 +78,7 @@ impl<'g> Search<'g> {
         rows: impl FnOnce() -> Result<Neighbours<'g>>,
     ) -> Result<Search<'g>> {
         let words = || budget.zeroed(vertices, "words of 64 sources (8 bytes for each vertex)");
-        let list = || VertexList::new(vertices, budget);
+        let list = || BoundedList::new(vertices, budget);
         Ok(Search {
             seen: words()?,
             frontier: words()?,
@@ -139,7 +139,7 @@ impl<'g> Search<'g> {
     fn push(&mut self, last: &Found, (comm, threads): (&Comm, usize)) -> Result<bool> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         if list.known().is_none() {
-            if last.vertices > VertexList::room(seen.len()) {
+            if last.vertices > BoundedList::room(seen.len()) {
                 return Ok(false);
             }
             list.fill(frontier);

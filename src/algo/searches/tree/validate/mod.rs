@@ -33,9 +33,6 @@ pub struct TreeFigures {
     pub reached: u64,
     /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Sum of the row lengths of reached vertices. In an undirected graph, each edge between them counts twice. In a
-    /// directed graph, it counts once, in the row of its tail.
-    pub entries: u64,
 }
 
 /// Possible sizes of a line in bytes, ascending. A line holds the levels of a vertex in all trees.

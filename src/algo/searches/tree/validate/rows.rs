@@ -52,7 +52,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(found.map(|of_threads| {
             let mut all = TreeSums::<M, W>::new();
             of_threads.iter().for_each(|sums| all.add(sums));
-            (0..self.trees.len()).map(|tree| all.of(tree, self.direction)).collect()
+            (0..self.trees.len()).map(|tree| all.of(tree)).collect()
         }))
     }
 
@@ -84,8 +84,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         let mut vertex = RowVertex { v, row, edges, own, wanted, gap: [M::default(); W] };
         let entries = block.offsets[local] as usize..block.offsets[local + 1] as usize;
         if edges != EdgeOrientation::Enter {
-            let above = if edges == EdgeOrientation::Leave { self.upper.row(row).len() } else { 0 };
-            sums.count(own, (entries.len() + above) as u64);
+            sums.count(own);
         }
         match edges {
             EdgeOrientation::Both => {

@@ -36,11 +36,9 @@ impl Searches for Model {
     }
 
     fn figures(&self, levels: &[Option<u32>]) -> TreeFigures {
-        let reached = levels.iter().zip(&self.heads).filter(|(level, _)| level.is_some());
         TreeFigures {
-            reached: reached.clone().count() as u64,
+            reached: levels.iter().flatten().count() as u64,
             depth: levels.iter().flatten().max().copied().unwrap_or(0).into(),
-            entries: reached.map(|(_, heads)| heads.len() as u64).sum(),
         }
     }
 }

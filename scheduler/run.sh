@@ -303,7 +303,7 @@ if [ -z "$asked$terminated" ]; then
     took=$((${EPOCHREALTIME//[!0-9]/} - began))
 fi
 # A scheduler signals all processes of a job, and the run may end of that before this script gets the signal.
-if [[ $code = @(137|143) && -z $asked$terminated ]]; then sleep 1; fi
+if [[ ($code = 1 || $code -gt 126) && -z $asked$terminated ]]; then sleep 1; fi
 notice
 if [ -n "$codes" ]; then
     if [ -s "$codes" ]; then

@@ -13,7 +13,8 @@ pub fn cache() -> Option<PathBuf> {
 /// Returns true if no program of any version of gpugraph was compiled for any GPU, or if none can be cached.
 pub fn cache_is_empty() -> bool {
     let entries = cache().and_then(|folder| std::fs::read_dir(folder).ok());
-    entries.is_none_or(|mut entries| entries.next().is_none())
+    let is_program = |entry: std::fs::DirEntry| entry.path().extension().is_some_and(|end| end == "cubin");
+    !entries.into_iter().flatten().flatten().any(is_program)
 }
 
 /// Source of a program of GPU kernels.

@@ -31,7 +31,7 @@ pub struct Workspace {
     /// All GPU memory of this process.
     pub arena: Arena,
     programs: Vec<Loading>,
-    /// Memory for the compiler, as long as there may be programs to compile.
+    /// Memory for the compiler, if a program was not cached when it was added.
     compiler: Option<Reservation>,
 }
 
@@ -80,18 +80,21 @@ impl Workspace {
             // second. NVML reports sooner than CUDA what kind of GPU to compile for.
             let at_once = budget.limit() >= ONE_BY_ONE;
             let likely = (at_once && cache_is_empty()).then(|| likely_capability(index)).flatten();
+            // These are dropped after `end`, so that their threads end if opening the GPU panics.
+            let (ahead, wrong);
             let guessed = likely.as_ref().map(|capability| start(capability, &opened, programs, false));
+            let end = EndWaiting(&opened);
             let found = super::probe();
             turn.started();
             let capability = Device::choose(&found, index).filter(|_| at_once).map(|gpu| &gpu.capability);
-            let (ahead, wrong) = match likely.as_ref() == capability {
+            (ahead, wrong) = match likely.as_ref() == capability {
                 true => (guessed, None),
                 false => (capability.map(|capability| start(capability, &opened, programs, false)), guessed),
             };
             let device = Device::open(&found, index, limit);
             let _ = opened.set(device.as_ref().ok().cloned());
             turn.opened();
-            drop(wrong);
+            drop((end, wrong));
             (device, ahead, started)
         });
         let device = device?;
@@ -119,20 +122,14 @@ impl Workspace {
         if compiler_memory(budget.limit()) == 0 {
             return wait_for_compiler(&self.programs);
         }
-        if self.programs.iter().any(|program| program.compiles) {
-            self.compiler = Some(budget.reserve(COMPILER, "the compiler of kernels")?);
-        }
-        self.programs.first().map_or(Ok(()), |program| program.wait().map(drop))
-    }
-
-    /// Returns the bytes that are set aside for the compiler.
-    pub fn compiler_bytes(&self) -> u64 {
-        self.compiler.as_ref().map_or(0, Reservation::bytes)
+        let Some(first) = self.programs.iter().find(|program| program.compiles) else { return Ok(()) };
+        self.compiler = Some(budget.reserve(COMPILER, "the compiler of kernels")?);
+        first.wait().map(drop)
     }
 
     /// Waits until no thread compiles any more.
     pub fn finish_loading(&self) {
-        self.programs.iter().for_each(|program| drop(program.wait()));
+        self.programs.iter().for_each(Loading::finish);
     }
 
     /// Loads the programs in `programs` that this workspace does not have yet. Waits for the programs that are not
@@ -190,6 +187,15 @@ impl Workspace {
     }
 }
 
+/// Lets threads end that wait for a GPU which does not open.
+struct EndWaiting<'o>(&'o OnceLock<Option<Device>>);
+
+impl Drop for EndWaiting<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.set(None);
+    }
+}
+
 /// Limit of host memory, in bytes, below which a job compiles its programs one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
 /// Host memory, in bytes, that the compiler takes for all programs of a job.
@@ -206,7 +212,7 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// Begins to load `programs` for `gpu`. Once the GPU is open, `opened` has its device. With `one_by_one`, which
+/// Begins to load the programs `sources` for GPUs of this compute capability. Once the GPU is open, `opened` has its device. With `one_by_one`, which
 /// requires an open GPU, each program is compiled before the next.
 fn start(
     capability: &str,
@@ -226,8 +232,8 @@ fn start(
     Ok(programs)
 }
 
-/// Waits for the programs that are not cached. To compile all programs of a job, NVRTC takes up to 200 MiB of memory
-/// that no plan includes. So compilation ends before stages take memory.
+/// Waits for the programs that are not cached, because no plan includes the memory of NVRTC if the limit is small. So
+/// compilation ends before stages take memory.
 fn wait_for_compiler(programs: &[Loading]) -> Result<()> {
     let mut compiled = programs.iter().filter(|program| program.compiles).peekable();
     let compiles = compiled.peek().is_some();
@@ -259,7 +265,7 @@ impl Loading {
             (!Program::is_cached(capability, source), capability.to_owned(), Arc::clone(opened));
         let load = move || Program::load(&capability, &opened, source);
         let thread = std::thread::Builder::new().name(source.name.into()).spawn(load);
-        let thread = thread.map_err(|e| Error::io("start a thread to compile kernels", source.name, e))?;
+        let thread = thread.map_err(|_| Error::thread())?;
         Ok(Loading { source, compiles, thread: Mutex::new(Some(thread)), loaded: OnceLock::new() })
     }
 
@@ -276,6 +282,11 @@ impl Loading {
         self.loaded.get().ok_or_else(|| not_compiled(self.source.name))
     }
 
+    /// Waits until no thread works on the program, because the process must not end while NVRTC runs.
+    fn finish(&self) {
+        let _ = self.thread.lock().take().map(JoinHandle::join);
+    }
+
     /// Returns the program. Waits until it is loaded, or compiles it for `device` if nothing has begun to load it.
     fn program(&self, device: &Device) -> Result<&Program> {
         if self.loaded.get().is_none() && self.thread.lock().is_none() {
@@ -289,8 +300,6 @@ impl Loading {
 
 impl Drop for Loading {
     fn drop(&mut self) {
-        // The process must not end while NVRTC runs.
-        let thread = self.thread.get_mut().take();
-        let _ = thread.map(JoinHandle::join);
+        self.finish();
     }
 }

@@ -182,7 +182,7 @@ impl BlockStore {
         let b = self.layout.block_of(v);
         let (block, weights) = (self.block(b), self.weights(b));
         let entries = block.entries((v - block.first_row) as usize);
-        (&block.targets[entries.clone()], weights.get(entries).unwrap_or(&[]))
+        (&block.targets[entries.clone()], if weights.is_empty() { weights } else { &weights[entries] })
     }
 
     /// Iterates over a range of rows in order. Yields the number of each row, its neighbours, and the weight of the
@@ -193,7 +193,7 @@ impl BlockStore {
             let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
             inside.map(move |v| {
                 let entries = block.entries((v - block.first_row) as usize);
-                (v, &block.targets[entries.clone()], weights.get(entries).unwrap_or(&[]))
+                (v, &block.targets[entries.clone()], if weights.is_empty() { weights } else { &weights[entries] })
             })
         })
     }

@@ -156,7 +156,7 @@ impl GpuSession {
             let mut workspace = Workspace::open(gpu, limit, threads, &programs, &budget, &turn)?;
             workspace.load_if_needed(&rare, &budget)?;
             // Memory that this crate has reserved from the budget meanwhile does not belong to the driver.
-            let reserved = free.saturating_sub(budget.free()).saturating_sub(workspace.compiler_bytes());
+            let reserved = free.saturating_sub(budget.free());
             let driver = host::process_memory().saturating_sub(before).saturating_sub(reserved);
             let reserved = budget.reserve(driver, "the GPU's driver")?;
             Ok(OpenGpu {
@@ -168,7 +168,7 @@ impl GpuSession {
             })
         };
         let thread = std::thread::Builder::new().name("gpu".into()).spawn(open);
-        self.opening = Some(thread.map_err(|e| Error::io("start a thread to open the GPU", "threads", e))?);
+        self.opening = Some(thread.map_err(|_| Error::thread())?);
         Ok(())
     }
 

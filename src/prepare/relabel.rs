@@ -88,7 +88,7 @@ pub fn relabel(
     })?;
     let (counts, hubs): (Vec<_>, Vec<_>) = counted.into_iter().unzip();
     let mut all = Shares::of(counts, len, comm);
-    let hubs = all_hubs(hubs.concat(), comm);
+    let hubs = all_hubs(hubs.into_iter().flatten().collect(), comm);
     let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
     // The vertices of a degree begin where the vertices of larger degrees end. Vertices of equal degree are numbered

@@ -342,7 +342,7 @@ fn a_program_that_few_graphs_need_is_compiled_when_it_is_asked_for() {
     };
     // The memory was set aside when the first program began to compile, and serves these programs too.
     let free = budget.free();
-    assert_eq!(gpu.compiler_bytes(), gpu::compiler_memory(budget.limit()));
+    assert!(budget.limit() - free >= gpu::compiler_memory(budget.limit()));
     gpu.load_if_needed(&RARE_PROGRAMS, &budget).expect("room for the compiler");
     assert_eq!(free, budget.free());
     gpu.kernel(programs(1, false)[2], "bfs_search").expect("compiled");

@@ -94,6 +94,7 @@ fn child() {
             let degrees = budget.zeroed(4, "degrees").unwrap();
             let error = relabel(degrees, 1, 2, &budget, &Comm::Solo).unwrap_err();
             assert_eq!(error.exit_code(), 7, "{error}");
+            println!("ready");
         }
         other => panic!("{other}"),
     }
@@ -105,7 +106,7 @@ fn threads_that_do_not_start_are_errors_and_no_panics() {
     // No stack has that size. The test itself runs in the thread of `main`.
     let mut child = command("threads", dir.path());
     let output = child.arg("--test-threads=1").env("RUST_MIN_STACK", "1152921504606846976").output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    assert!(output.status.success() && output.stdout.windows(5).any(|word| word == b"ready"), "{output:?}");
 }
 
 fn command(what: &str, dir: &Path) -> Command {

@@ -170,10 +170,8 @@ fn every_algorithm_takes_an_input_without_vertices() {
     let alone = job.report(0, &[]);
     job.forget();
     let together = job.report(2, &[]);
-    for name in ["triangle", "components", "pagerank", "cdlp", "cores", "betweenness", "distances", "dfs"] {
-        assert_eq!(together["results"][name].is_object(), alone["results"][name].is_object(), "{name}");
-        assert!(together["results"][name].is_object(), "{name}: {together:#}");
-    }
+    assert_eq!(together["results"].as_object().map(|all| all.len()), Some(8));
+    assert_eq!(answer(&together), answer(&alone));
 }
 
 /// The edges are 64 MiB.

@@ -102,6 +102,7 @@ fn components_are_saved_when_ranks_stop() {
     assert!(job.place.workdir().join("units/components.0.checkpoint").is_file(), "{}", ran.err);
     job.alike();
     let report = job.report(2, &[]);
+    assert_eq!(report["resumes"], 1, "{report:#}");
     job.forget();
     assert_eq!(answer(&report), answer(&job.report(0, &[])));
 }

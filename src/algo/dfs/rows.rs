@@ -144,6 +144,8 @@ pub(super) struct SearchRows<'a> {
     vertices: u32,
     /// Copies of rows, or memory reserved for copies; `None` if there is no memory.
     copies: Option<Copies>,
+    /// True while the system does not read ahead in files of rows.
+    is_random: bool,
 }
 
 impl Drop for SearchRows<'_> {
@@ -187,7 +189,7 @@ impl<'a> SearchRows<'a> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
         let halves = [&graph.block_store, graph.upper()?].map(|half| RowHalf::new(half, rows));
-        Ok(SearchRows { halves, direction, vertices: graph.info.connected as u32, copies: None })
+        Ok(SearchRows { halves, direction, vertices: graph.info.connected as u32, copies: None, is_random: false })
     }
 
     /// Reserves memory for copies of rows, if `budget` has enough. If the rows are in files that do not fit memory, the
@@ -212,10 +214,9 @@ impl<'a> SearchRows<'a> {
                 due: self.vertices / FIRST,
                 from_disk,
             });
-            if from_disk {
-                self.targets().for_each(random_access);
-            }
         }
+        self.is_random = from_disk;
+        self.targets().filter(|_| from_disk).for_each(random_access);
         Ok(())
     }
 
@@ -293,9 +294,9 @@ impl<'a> SearchRows<'a> {
 
     /// Frees the copied rows, and lets the system read ahead in files again, because later passes read rows in order.
     pub fn drop_copies(&mut self) {
-        if self.copies.take().is_some_and(|copies| copies.from_disk) {
-            self.targets().for_each(usual_access);
-        }
+        self.copies = None;
+        let was_random = std::mem::take(&mut self.is_random);
+        self.targets().filter(|_| was_random).for_each(usual_access);
     }
 
     /// Returns the copies if they have the row of vertex `v`.

@@ -10,7 +10,7 @@ use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::stored;
-use crate::memory::pages;
+use crate::memory::is_random;
 use crate::store::checkpoint::Checkpoint;
 use proptest::prelude::*;
 
@@ -288,11 +288,14 @@ fn the_system_reads_ahead_again_once_copies_are_dropped() {
         let _ = stored::write(folder.path(), 7, &layout, b, &[(&block.lengths(), block.targets)]).unwrap();
     }
     graph.block_store = BlockStore::open(folder.path(), 7, Half::Lower, layout).unwrap();
-    let is_random = || pages::is_random(graph.block_store.block(0).targets);
+    let is_advised = || is_random(graph.block_store.block(0).targets);
     let mut rows = SearchRows::new(&graph).unwrap();
-    assert!(!is_random());
-    rows.reserve_copies(&budget(graph.block_store.bytes())).unwrap();
-    assert!(is_random());
-    rows.drop_copies();
-    assert!(!is_random());
+    assert!(!is_advised());
+    // With and without room for copies.
+    for free in [graph.block_store.bytes(), 1 << 12] {
+        rows.reserve_copies(&budget(free)).unwrap();
+        assert!(is_advised());
+        rows.drop_copies();
+        assert!(!is_advised());
+    }
 }

@@ -214,9 +214,16 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
-/// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list again.
+/// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list again, if
+/// the list fits the budget: a GPU ranks a list with less host memory.
 pub(super) fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
-    let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;
-    let element = cpu::off_path(&successors, head, budget, &signals::check)?;
+    let on_cycle = || {
+        let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;
+        cpu::off_path(&successors, head, budget, &signals::check)
+    };
+    let element = match on_cycle() {
+        Err(Error::Limit { .. }) => None,
+        found => found?,
+    };
     ListFault::Cycle { element }.error(list, threads)
 }

@@ -5,7 +5,6 @@ use crate::algo::listrank::gpu::{self, ListOnGpu};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::output::{ListRankDetails, Phases, Ranked};
-use crate::algo::listrank::read;
 use crate::algo::listrank::write::Ranks;
 use crate::algo::{Lease, Run, Trial};
 use crate::error::Result;
@@ -23,9 +22,9 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
 }
 
 /// Returns the bytes of host memory for the ranks of a trial on a GPU. Reading takes more memory. A list without random
-/// access is first read into the memory for ranks, and so is a list with a cycle, which [`cycle`] then follows.
+/// access is first read into the memory for ranks.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
-    read::bytes(length, gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet)))
+    length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
 }
 
 /// Checks that the GPU of `lease` has enough memory for a list.

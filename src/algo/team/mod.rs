@@ -67,7 +67,8 @@ pub fn first<T: Send>(
 /// after the first failure are skipped if they have not begun.
 ///
 /// # Errors
-/// [`crate::error::Error::Addresses`] if the system can't start another thread; [`crate::error::Error::Stopped`] after a signal.
+/// [`crate::error::Error::Addresses`] if the system can't start another thread; [`crate::error::Error::Stopped`] after
+/// a signal.
 pub fn check_parts<S: Send, F: Send>(
     threads: usize,
     items: usize,

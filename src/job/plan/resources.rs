@@ -74,11 +74,11 @@ impl Resources {
         if job.run.device == Asked::Cpu {
             return;
         }
-        let before = host::process_memory();
+        let (before, compiler) = (host::process_memory(), gpu::compiler_memory(self.host_memory));
         let found = gpu::probe();
         match Device::open(&found, job.run.gpu, job.limits.gpu_memory) {
             Ok(device) => {
-                let driver = host::process_memory().saturating_sub(before) + gpu::compiler_memory(self.host_memory);
+                let driver = host::process_memory().saturating_sub(before) + compiler;
                 let gpus = if job.run.gpu.is_some() { 1 } else { found.gpus.len().max(1) };
                 // Other nodes may have more GPUs.
                 let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };
@@ -87,7 +87,8 @@ impl Resources {
             }
             Err(e) => {
                 // A plan may be made on a machine where the job will not run, such as a login node.
-                let held = GpuResources { name: "a GPU".into(), memory: job.limits.gpu_memory, driver: DRIVER };
+                let held =
+                    GpuResources { name: "a GPU".into(), memory: job.limits.gpu_memory, driver: DRIVER + compiler };
                 self.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
                 self.missing = Some(e.to_string());
             }

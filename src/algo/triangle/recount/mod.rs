@@ -204,6 +204,9 @@ fn recount(
         EdgeSource::Input(_) => (results.info.edges, 0),
         EdgeSource::Blocks(graph) => (graph.stored.edges, InputIds::bytes(graph.info.connected)),
     };
+    if let Err(why) = results.check_room(of_ids) {
+        return verdict.skip("recount", why);
+    }
     let room = results.budget.free().saturating_sub(edges.scratch_bytes(threads) + of_ids);
     let unlisted = Ids::without_columns(results)?;
     let (ids, columns) = (columns.unwrap_or(&unlisted), columns.is_some());

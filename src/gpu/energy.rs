@@ -1,7 +1,7 @@
 //! Energy use and utilisation of a GPU, read through NVIDIA's management library (NVML), if that is installed.
 
-use super::Gpu;
 use super::users::nvml_uuid;
+use super::{Gpu, visible};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
@@ -50,8 +50,11 @@ impl GpuMeter {
 /// Returns the compute capability of GPU `index` (or of the first one) without starting CUDA. CUDA may number GPUs
 /// differently, so this is a guess if the machine has GPUs of several kinds.
 pub(super) fn likely_capability(index: Option<u32>) -> Option<String> {
+    if visible::all_hidden() {
+        return None;
+    }
     let library = Nvml::init().ok()?;
-    let index = super::visible_gpu().map(|seen| seen.index).or(index).unwrap_or(0);
+    let index = visible::visible_gpu().map(|seen| seen.index).or(index).unwrap_or(0);
     let capability = library.device_by_index(index).and_then(|device| device.cuda_compute_capability()).ok()?;
     Some(format!("{}.{}", capability.major, capability.minor))
 }

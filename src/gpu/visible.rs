@@ -67,6 +67,11 @@ pub fn visible_gpu() -> Option<VisibleGpu> {
     VISIBLE.get().copied()
 }
 
+/// Returns true if the environment hides all GPUs from CUDA.
+pub fn all_hidden() -> bool {
+    std::env::var(VARIABLE).is_ok_and(|list| listed(&list).is_empty())
+}
+
 fn choose(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(VisibleGpu, &String)> {
     let of = names.len();
     if of < 2 {

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // anonymous mappings: the allocator offers neither huge pages nor growth in place
 
 mod bytes;
-mod pages;
+pub(crate) mod pages;
 mod process;
 mod space;
 
@@ -18,8 +18,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use bytes::{Number, byte_cells, bytes_of, bytes_of_mut, cells, numbers_of, plain, word_cells};
-#[cfg(test)]
-pub use pages::is_random;
 pub use pages::{discard, move_pages, populate, random_access, usual_access, will_need};
 pub use process::Process;
 pub use space::{addresses_left, give_back, set_allocator};

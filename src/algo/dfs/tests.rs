@@ -10,7 +10,7 @@ use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::stored;
-use crate::memory::is_random;
+use crate::memory::pages::is_random;
 use crate::store::checkpoint::Checkpoint;
 use proptest::prelude::*;
 

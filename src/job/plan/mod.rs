@@ -27,7 +27,7 @@ use crate::algo::{ByInput, GraphSize};
 use crate::config::{InputSpec, Job};
 use crate::error::Result;
 use crate::formats::{Input, WeightType, Weights};
-use crate::gpu;
+use crate::gpu::LEAST_MEMORY;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
@@ -267,12 +267,8 @@ impl Plan {
         // Blocks may be half as large if every edge is listed from both ends.
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
-        plan.certain = CertainNeeds {
-            host_memory: machine.smallest(ingest, 0),
-            gpu_memory: gpu::LEAST_MEMORY,
-            disk,
-            ..CertainNeeds::default()
-        };
+        plan.certain =
+            CertainNeeds { host_memory: machine.smallest(ingest, 0), gpu_memory: LEAST_MEMORY, disk, scratch: 0 };
         let graph = GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
         limits::add_warnings(&mut plan, TaskCost::least_gpu_memory(job, machine, &graph));
         Ok(plan)
@@ -370,11 +366,7 @@ impl Plan {
             host_memory_limit: machine.host_memory,
             addresses: limits::Addresses::of(job, None),
             gpu_memory_limit: machine.gpu.as_ref().and_then(|gpu| gpu.memory),
-            gpu_memory_needed: if uses_gpu {
-                most.and_then(|task| task.gpu_memory).unwrap_or(0).max(gpu::LEAST_MEMORY)
-            } else {
-                0
-            },
+            gpu_memory_needed: most.and_then(|task| task.gpu_memory).unwrap_or(0).max(LEAST_MEMORY),
             gpu_task: most.map(|task| task.name),
             disk_free: free + workdir::bytes(&job.workdir),
             scratch_free: job.scratch.as_ref().filter(|path| path.exists()).and_then(|path| host::free_disk(path).ok()),

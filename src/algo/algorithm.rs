@@ -64,8 +64,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         None
     }
 
-    /// Returns the programs that the algorithm may launch on the GPUs of `ranks` ranks. If the cache of compiled kernels
-    /// lacks a program, the job begins to compile it when it starts.
+    /// Returns the programs that the algorithm may launch on the GPUs of `ranks` ranks. If the cache of compiled
+    /// kernels lacks a program, the job begins to compile it when it starts.
     fn programs(&self, _ranks: usize) -> Vec<&'static ProgramSource> {
         Self::PROGRAMS.to_vec()
     }

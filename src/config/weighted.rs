@@ -22,7 +22,8 @@ const ADD: &str = "add it";
 /// Function that reads the parameters of one kind of graph; `None` after a mistake.
 type ReadShape = fn(&mut InlineTable<'_, '_>) -> Option<Shape>;
 
-/// Reads the parameters of a generated graph with weights. `kind` is `random`, `rmat`, `ssca2` or `grid`. Returns `None` after a mistake.
+/// Reads the parameters of a generated graph with weights. `kind` is `random`, `rmat`, `ssca2` or `grid`. Returns `None`
+/// after a mistake.
 pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightedSpec> {
     let (own, shape): (&[&str], ReadShape) = match kind {
         "random" => (&RANDOM, random),

@@ -31,9 +31,9 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Loads the program `source`: compiles it for GPUs of this compute capability, unless compiled code from an earlier
-    /// process can be used, and then waits until the GPU is open. `device` gets the open GPU, or `None` if it does not
-    /// open.
+    /// Loads the program `source`: compiles it for GPUs of this compute capability, unless compiled code from an
+    /// earlier process can be used, and then waits until the GPU is open. `device` gets the open GPU, or `None` if it
+    /// does not open.
     ///
     /// # Errors
     /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`], also if the GPU does not open.

@@ -76,25 +76,22 @@ impl Workspace {
             }
             turn.wait();
             let started = Instant::now();
-            // The compiler needs neither CUDA nor an open GPU, so it works while they start, which takes some tenths of a
-            // second. NVML reports sooner than CUDA what kind of GPU to compile for.
+            // The compiler needs neither CUDA nor an open GPU, so it works while they start, which takes some tenths of
+            // a second. NVML reports sooner than CUDA what kind of GPU to compile for.
             let at_once = budget.limit() >= ONE_BY_ONE;
             let likely = (at_once && cache_is_empty()).then(|| likely_capability(index)).flatten();
-            // These are dropped after `end`, so that their threads end if opening the GPU panics.
-            let (ahead, wrong);
-            let guessed = likely.as_ref().map(|capability| start(capability, &opened, programs, false));
-            let end = EndWaiting(&opened);
+            let begin = |capability: &String| start(capability, &opened, programs, false);
+            // These are dropped after `_end`, so that their threads end, also if opening the GPU panics.
+            let ahead;
+            let mut guessed = likely.as_ref().map(begin);
+            let _end = EndWaiting(&opened);
             let found = super::probe();
             turn.started();
             let capability = Device::choose(&found, index).filter(|_| at_once).map(|gpu| &gpu.capability);
-            (ahead, wrong) = match likely.as_ref() == capability {
-                true => (guessed, None),
-                false => (capability.map(|capability| start(capability, &opened, programs, false)), guessed),
-            };
+            ahead = if likely.as_ref() == capability { guessed.take() } else { capability.map(begin) };
             let device = Device::open(&found, index, limit);
             let _ = opened.set(device.as_ref().ok().cloned());
             turn.opened();
-            drop((end, wrong));
             (device, ahead, started)
         });
         let device = device?;
@@ -110,7 +107,7 @@ impl Workspace {
             arena: Arena::allocate(&device, LEAST_MEMORY)?,
             device,
         };
-        workspace.await_compiler(budget)?;
+        workspace.wait_before_stages(budget)?;
         let (gpu, alone) = (workspace.device.gpu().index, visible::visible_gpu().is_some());
         tracing::debug!(gpu, alone, opened = opening, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
         Ok(workspace)
@@ -118,7 +115,7 @@ impl Workspace {
 
     /// Waits for the programs that are not cached, or only for the first one if the budget has room for the compiler
     /// next to the stages that begin meanwhile.
-    fn await_compiler(&mut self, budget: &Budget) -> Result<()> {
+    fn wait_before_stages(&mut self, budget: &Budget) -> Result<()> {
         if compiler_memory(budget.limit()) == 0 {
             return wait_for_compiler(&self.programs);
         }
@@ -203,8 +200,8 @@ const COMPILER: u64 = 200 << 20;
 /// Limit of host memory, in bytes, from which on this memory is set aside, because it is a small part of the limit.
 const SPARES_COMPILER: u64 = 64 * COMPILER;
 
-/// Returns the host memory, in bytes, that is set aside for compiling programs while stages run. If `limit` is too small
-/// for that, it is 0, and a job compiles all its programs when it starts.
+/// Returns the host memory, in bytes, that is set aside for compiling programs while stages run. If `limit` is too
+/// small for that, it is 0, and a job compiles all its programs when it starts.
 pub fn compiler_memory(limit: u64) -> u64 {
     if limit < SPARES_COMPILER { 0 } else { COMPILER }
 }
@@ -212,8 +209,8 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// Begins to load the programs `sources` for GPUs of this compute capability. Once the GPU is open, `opened` has its device. With `one_by_one`, which
-/// requires an open GPU, each program is compiled before the next.
+/// Begins to load the programs `sources` for GPUs of this compute capability. Once the GPU is open, `opened` has its
+/// device. With `one_by_one`, which requires an open GPU, each program is compiled before the next.
 fn start(
     capability: &str,
     opened: &Arc<OnceLock<Option<Device>>>,

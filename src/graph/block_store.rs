@@ -180,9 +180,7 @@ impl BlockStore {
     #[inline]
     pub fn weighted_row(&self, v: u32) -> (&[u32], &[u32]) {
         let b = self.layout.block_of(v);
-        let (block, weights) = (self.block(b), self.weights(b));
-        let entries = block.entries((v - block.first_row) as usize);
-        (&block.targets[entries.clone()], if weights.is_empty() { weights } else { &weights[entries] })
+        weighted_entries(&self.block(b), self.weights(b), v)
     }
 
     /// Iterates over a range of rows in order. Yields the number of each row, its neighbours, and the weight of the
@@ -192,8 +190,8 @@ impl BlockStore {
             let (block, weights) = (self.block(b), self.weights(b));
             let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
             inside.map(move |v| {
-                let entries = block.entries((v - block.first_row) as usize);
-                (v, &block.targets[entries.clone()], if weights.is_empty() { weights } else { &weights[entries] })
+                let (row, weights) = weighted_entries(&block, weights, v);
+                (v, row, weights)
             })
         })
     }
@@ -351,6 +349,14 @@ impl Drop for BlockStore {
             std::mem::take(blocks).into_par_iter().for_each(drop);
         }
     }
+}
+
+/// Returns the neighbours in row `v` of a block, and the weight of the edge to each. `weights` has the weights of the
+/// block, or none.
+#[inline]
+fn weighted_entries<'b>(block: &Block<'b>, weights: &'b [u32], v: u32) -> (&'b [u32], &'b [u32]) {
+    let entries = block.entries((v - block.first_row) as usize);
+    (&block.targets[entries.clone()], if weights.is_empty() { weights } else { &weights[entries] })
 }
 
 fn size_of(block: Block<'_>) -> BlockSize {

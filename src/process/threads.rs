@@ -36,8 +36,9 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
     })
 }
 
-/// Calls `work` with each of `numbers`, on up to `threads` threads that take the numbers in ascending order. Each thread
-/// has a state, which `begin` makes, and which `end` gets when no number is left. With one thread the caller does the work.
+/// Calls `work` with each of `numbers`, on up to `threads` threads that take the numbers in ascending order. Each
+/// thread has a state, which `begin` makes, and which `end` gets when no number is left. With one thread the caller does
+/// the work.
 ///
 /// # Errors
 /// If `work` fails, no thread takes another number. Of these errors, the one of the smallest number is returned. Errors

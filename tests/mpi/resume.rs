@@ -84,11 +84,7 @@ fn ranks_stop_together_while_they_read_the_input_again() {
     let ran = job.run(2, &["--quiet"]);
     assert_eq!(ran.code, 75, "{}", ran.err);
     assert!(error(&ran).contains("stopped by a signal to another rank"), "{}", ran.err);
-    job.alike();
-    let report = job.report(2, &[]);
-    assert_eq!(number(&report, "resumes"), 1);
-    job.forget();
-    assert_eq!(answer(&report), answer(&job.report(0, &[])));
+    goes_on(job);
 }
 
 /// A signal to the rank that saves the forests of all ranks.
@@ -100,6 +96,12 @@ fn components_are_saved_when_ranks_stop() {
     let ran = job.run(2, &["--quiet"]);
     assert_eq!(ran.code, 75, "{}", ran.err);
     assert!(job.place.workdir().join("units/components.0.checkpoint").is_file(), "{}", ran.err);
+    goes_on(job);
+}
+
+/// Two ranks resume the job once, and find what one process finds.
+#[track_caller]
+fn goes_on(mut job: Ranks) {
     job.alike();
     let report = job.report(2, &[]);
     assert_eq!(report["resumes"], 1, "{report:#}");

@@ -41,8 +41,8 @@ pub struct CentralVertex {
 }
 
 impl BetweennessOutput {
-    /// Adds the figures of all scores. The rows `isolated`, after all other rows, have the vertices without an edge. `id`
-    /// returns the id of the vertex in a row.
+    /// Adds the figures of all scores. The rows `isolated`, after all other rows, have the vertices without an edge.
+    /// `id` returns the id of the vertex in a row.
     pub(super) fn with(self, mut figures: RankFigures, isolated: Range<u64>, id: impl Fn(u64) -> InputId) -> Self {
         figures.count(0.0, isolated.end - isolated.start);
         isolated.take(LARGEST).for_each(|row| figures.offer(0.0, row));

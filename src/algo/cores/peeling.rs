@@ -30,7 +30,7 @@ const AHEAD: usize = 16;
 const ROWS_AHEAD: usize = 2;
 /// Number of row entries that a rank reads before it sends messages, unless a single row has more.
 const CHUNK: u64 = 1 << 20;
-/// Maximum number of threads.
+/// More than the number of threads that may decrement a count at the same time.
 const THREADS: u32 = 1 << 16;
 
 /// State of a peeling: the graph, and which of its vertices are left.

@@ -55,7 +55,8 @@
 //! them per edge takes 3.5 s of one Zen 4 core, counting per vertex 2.4 s, and counting alone 0.65 s. The floor is
 //! three additions for each triangle, two of them to counters far from the caches.
 //!
-//! With `comparisons = true`, [`comparisons`] counts the steps that merging rows would take, in separate passes on CPUs.
+//! With `comparisons = true`, [`comparisons`] counts the steps that merging rows would take, in separate passes on
+//! CPUs.
 //!
 //! Tried, and slower: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s, against 5.9 s with 16,384 in
 //! an early version); a separate tile per thread (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries

@@ -13,6 +13,7 @@ use crate::graph::block_store::BlockStore;
 use crate::memory::{bytes_of, numbers_of};
 use crate::process::backoff::Backoff;
 use crate::process::signals;
+use crate::process::threads::join;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -79,7 +80,7 @@ impl WorkQueue<'_> {
                 coordinator.wait_at_barrier(last)
             });
             *lock(&coordinator.phase) = Phase::Closed;
-            let joined = answering.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let joined = answering.map(join);
             // An error of the coordinator is the cause of other errors, so it is returned first.
             joined.unwrap_or(Ok(())).and(counted)
         })

@@ -94,8 +94,9 @@ impl<'c> PlainFiles<'c> {
         if let Some(kind) = there.upgrade() {
             return Ok(kind);
         }
-        let part = &shared.parts[file.part];
-        let kind = Arc::new(open(shared, file.part)?.ok_or_else(|| shrunk(part))?);
+        // A file that changed since the scan began is refused when it is opened.
+        let empty = || Error::internal("open a part again", "it is empty");
+        let kind = Arc::new(open(shared, file.part)?.ok_or_else(empty)?);
         *there = Arc::downgrade(&kind);
         Ok(kind)
     }
@@ -190,11 +191,6 @@ fn open(shared: &ScanState<'_>, index: usize) -> Result<Option<OpenFile>> {
         return parquet::Units::open(shared, index).map(|units| Some(OpenFile::Units(units)));
     }
     Ok(lines(shared, index)?.map(OpenFile::Lines))
-}
-
-/// Returns the error for a file that is empty now, but was not when the scan began.
-fn shrunk(part: &Part) -> Error {
-    part.unchanged(0).err().unwrap_or_else(|| Error::internal("open a part again", "it is empty"))
 }
 
 /// Opens a file of fixed-size records; `None` if it is empty.

@@ -267,8 +267,7 @@ impl Plan {
         // Blocks may be half as large if every edge is listed from both ends.
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
-        plan.certain =
-            CertainNeeds { host_memory: machine.smallest(ingest, 0), gpu_memory: LEAST_MEMORY, disk, scratch: 0 };
+        plan.certain = CertainNeeds { host_memory: machine.smallest(ingest, 0), disk, scratch: 0, ..plan.certain };
         let graph = GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
         limits::add_warnings(&mut plan, TaskCost::least_gpu_memory(job, machine, &graph));
         Ok(plan)

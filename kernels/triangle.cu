@@ -4,7 +4,7 @@
 // candidates a, and row b decides which of them close a triangle. A counting sort groups the heads by b
 // (count_heads, scan.cu, scatter_heads). Then row b is marked once, in a bitmap in shared memory (triangle_many.cuh) or,
 // if b has few heads, in a small hash table (triangle_few.cuh), and all its heads are probed against it. The kernels that
-// do so are in triangle_count.cu and, with counts of vertices, in triangle_corners.cu, because a job needs one of the two.
+// do so are in triangle_count.cu and, with counts of vertices or edges, in triangle_corners.cu or triangle_edges.cu, because a job needs one of the three.
 //
 // On rows oriented by degree this is a form of the forward algorithm (Schank and Wagner 2005; Latapy 2008). Counting group
 // by group against a resident front follows MGT (Hu, Tao and Chung 2013) and PDTL (Giechaskiel et al. 2015).

@@ -19,7 +19,7 @@ __device__ inline bool is_in(const u32* table, u32 mask, u32 id) {
 }
 
 // Counts the triangles of all heads of one row, by one warp.
-template <bool CORNERS>
+template <Counts COUNTS>
 __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32 b, u32 first, u32 heads) {
     u32 start = pair.front.starts[b], length = pair.front.starts[b + 1] - start, lane = lane_id();
     u32 mask = length <= 16 ? 31 : min(2u << (32 - __clz(length - 1)), SLOTS) - 1;
@@ -38,7 +38,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
         for (u32 h = lane / 8; h < 32; h += 4) {
             u64 head = __shfl_sync(ALL_LANES, mine, h);
             u32 row = head >> 32;
-            if (CORNERS && batch + h < heads) head = with_start(pair, head);
+            if (COUNTS == CORNERS && batch + h < heads) head = with_start(pair, head);
             u32 from = head >> 32, head_length = (u32)head & LENGTH_MASK, found = 0;
             for (u32 i = lane % 8; i < head_length; i += 32) {
                 u32 ids[4];
@@ -48,7 +48,11 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
 #pragma unroll
                 for (u32 k = 0; k < 4; k++) {
                     bool hit = ids[k] != EMPTY && is_in(table, mask, ids[k]);
-                    if (CORNERS && hit) atomicAdd(&pair.corners[ids[k]], 1ull);
+                    if (COUNTS == CORNERS && hit) atomicAdd(&pair.corners[ids[k]], 1ull);
+                    if (COUNTS == EDGES && hit) {
+                        pair.partner_edges.add(from + i + 8 * k, 1);
+                        pair.front_edges.add(start + lower_bound(pair.front.targets + start, length, ids[k]), 1);
+                    }
                     found += hit;
                 }
             }
@@ -56,18 +60,18 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
             at_b += found;
             if (found > 0 && lane % 8 == 0) {
                 Tally::add(&tally.words[4 * ((u32)head >> LENGTH_BITS)], found);
-                if (CORNERS) add_corner_of_row(pair, row, found);
+                add_head<COUNTS>(pair, row, from, head_length, found);
             }
         }
     }
-    if (CORNERS) {
+    if (COUNTS == CORNERS) {
         u32 sum = warp_sum(lane % 8 == 0 ? at_b : 0);
         if (sum > 0 && lane == 0) atomicAdd(&pair.corners[pair.front.first + b], (u64)sum);
     }
     __syncwarp();
 }
 
-template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) {
+template <Counts COUNTS> __device__ inline void count_few_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // a table for each warp, then the tally
     __shared__ u32 next, taken;
     u32 *table = shared + warp_id() * SLOTS, turn = 0;
@@ -100,8 +104,8 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
                 }
                 for (u32 left = __ballot_sync(ALL_LANES, heads > 0); left != 0; left &= left - 1) {
                     u32 lane = __ffs(left) - 1;
-                    close_few<CORNERS>(pair, tally, table, __shfl_sync(ALL_LANES, row, lane),
-                                       __shfl_sync(ALL_LANES, first, lane), __shfl_sync(ALL_LANES, heads, lane));
+                    close_few<COUNTS>(pair, tally, table, __shfl_sync(ALL_LANES, row, lane),
+                                      __shfl_sync(ALL_LANES, first, lane), __shfl_sync(ALL_LANES, heads, lane));
                 }
             }
             __syncthreads();

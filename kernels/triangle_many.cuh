@@ -9,8 +9,8 @@ constexpr u32 EXACT_WORDS = EXACT / 32;
 constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
-// Ids below COUNTED, which nearly all triangles have as their smallest, have counters of 16 bits in shared memory. A word has the counters of ids that
-// are COUNTED / 2 apart, so that lanes with neighbouring ids add to different words.
+// Ids below COUNTED, which nearly all triangles have as their smallest, have counters of 16 bits in shared memory: of their vertices, or of their edges
+// with b. A word has the counters of ids that are COUNTED / 2 apart, so that lanes with neighbouring ids add to different words.
 constexpr u32 COUNTED = 4096;
 // A head adds at most 1 to a counter.
 constexpr u32 MAX_COUNT = 65535;
@@ -26,6 +26,15 @@ __device__ inline void flush_counters(u64* corners) {
         id_counters()[i] = 0;
         if ((both & MAX_COUNT) > 0) atomicAdd(&corners[i], (u64)(both & MAX_COUNT));
         if (both > MAX_COUNT) atomicAdd(&corners[i + COUNTED / 2], (u64)(both >> 16));
+    }
+}
+// Adds the counters to the counts of the edges of a row, which begins with entry `start` of the front, and resets them. All threads of the block call it.
+__device__ inline void flush_counters(const EdgeCounts& edges, const u32* row, u32 start, u32 length) {
+    u16* halves = (u16*)id_counters();
+    for (u32 i = threadIdx.x; i < length && row[i] < COUNTED; i += blockDim.x) {
+        u16& counter = halves[2 * (row[i] % (COUNTED / 2)) + row[i] / (COUNTED / 2)];
+        if (counter > 0) edges.add(start + i, counter);
+        counter = 0;
     }
 }
 
@@ -55,14 +64,14 @@ struct Marked {
 constexpr u32 LANE_HEAD = 4;
 constexpr u32 EIGHT_HEAD = 32;
 
-// Returns the warp's buffer of candidates that passed the filter, one for each lane.
-__device__ inline u32* pending_ids() {
+// Returns the warp's buffer of candidates that passed the filter, one for each lane: their ids, or their entries if edges are counted.
+__device__ inline u32* pending_candidates() {
     __shared__ u32 places[256];
     return places + (threadIdx.x & ~31u);
 }
 
 // State of a warp that probes heads against a marked row. With SMALL, b is below EXACT, and so are all candidates.
-template <bool SMALL, bool CORNERS> struct Closing {
+template <bool SMALL, Counts COUNTS> struct Closing {
     const Pair& pair;
     Tally& tally;
     const Marked& marked;
@@ -75,10 +84,12 @@ template <bool SMALL, bool CORNERS> struct Closing {
     __device__ u32 search_pending() {
         if (pending == 0) return 0;
         __syncwarp();
-        u32 id = lane_id() < pending ? pending_ids()[lane_id()] : ALL_LANES;
-        u32 place = id != ALL_LANES ? lower_bound(marked.row, marked.length, id) : marked.length;
+        bool waits = lane_id() < pending;
+        u32 entry = waits ? pending_candidates()[lane_id()] : 0, id = entry;
+        if (COUNTS == EDGES && waits) id = __ldg(pair.partner.targets + entry);
+        u32 place = waits ? lower_bound(marked.row, marked.length, id) : marked.length;
         bool hit = place < marked.length && marked.row[place] == id;
-        corner(id, hit);
+        triangle(id, entry, hit);
         pending = 0;
         __syncwarp();
         return hit;
@@ -89,9 +100,12 @@ template <bool SMALL, bool CORNERS> struct Closing {
         u32 found = 0;
         for (u32 votes; (votes = __ballot_sync(ALL_LANES, may != 0)) != 0; may &= may - 1) {
             if (pending + __popc(votes) > 32) found += search_pending();
-            // This load hits the cache, as the id was loaded a moment ago.
-            if (may != 0)
-                pending_ids()[pending + __popc(votes & ((1u << lane_id()) - 1))] = __ldg(head + lane_id() + 32 * (__ffs((int)may) - 1));
+            if (may != 0) {
+                const u32* candidate = head + lane_id() + 32 * (__ffs((int)may) - 1);
+                // This load hits the cache, as the id was loaded a moment ago.
+                u32 waiting = COUNTS == EDGES ? u32(candidate - pair.partner.targets) : __ldg(candidate);
+                pending_candidates()[pending + __popc(votes & ((1u << lane_id()) - 1))] = waiting;
+            }
             pending += __popc(votes);
         }
         return found;
@@ -104,17 +118,19 @@ template <bool SMALL, bool CORNERS> struct Closing {
         in_block = 0;
         block = to;
     }
-    // Counts a triangle at `id` if there is one.
-    __device__ void corner(u32 id, u32 hit) {
-        if (!CORNERS || !hit) return;
+    // If there is a triangle, counts it at vertex `id`, or at both edges of this vertex. The candidate is `entry` of the partner.
+    __device__ void triangle(u32 id, u32 entry, u32 hit) {
+        if (COUNTS == TOTAL || !hit) return;
+        if (COUNTS == EDGES) pair.partner_edges.add(entry, 1);
         if (id < COUNTED) atomicAdd(&id_counters()[id % (COUNTED / 2)], id < COUNTED / 2 ? 1u : 1u << 16);
-        else atomicAdd(&pair.corners[id], 1ull);
+        else if (COUNTS == CORNERS) atomicAdd(&pair.corners[id], 1ull);
+        else pair.front_edges.add(u32(marked.row - pair.front.targets) + lower_bound(marked.row, marked.length, id), 1);
     }
 
     // Returns the number of this lane's triangles among up to 32 * AT_ONCE candidates of a head: the first `left`, or all with FILL. Each lane
     // has AT_ONCE loads in flight.
     template <u32 AT_ONCE, bool FILL> __device__ u32 close_some(const u32* head, u32 left) {
-        u32 ids[AT_ONCE], largest = 0, found = 0;
+        u32 ids[AT_ONCE], largest = 0, found = 0, entry = u32(head - pair.partner.targets) + lane_id();
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; k++) {
             u32 at = lane_id() + 32 * k;
@@ -128,7 +144,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
             for (u32 k = 0; k < AT_ONCE; k++) {
                 u32 hit = marked.exact(ids[k]);
                 if (!SMALL && !FILL && lane_id() + 32 * k >= left) hit = 0;
-                corner(ids[k], hit);
+                triangle(ids[k], entry + 32 * k, hit);
                 found += hit;
             }
             return found;
@@ -137,7 +153,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; k++) {
             u32 bit = FILL || lane_id() + 32 * k < left ? marked.bit(ids[k]) : 0, hit = ids[k] < EXACT ? bit : 0;
-            corner(ids[k], hit);
+            triangle(ids[k], entry + 32 * k, hit);
             found += hit;
             may |= (bit - hit) << k;
         }
@@ -147,17 +163,18 @@ template <bool SMALL, bool CORNERS> struct Closing {
     __device__ void close_long(u32 from, u32 length, u32 row) {
         const u32* head = pair.partner.targets + from;
         u32 found = 0;
-        // With per-vertex counts, there are no registers for more candidates at once.
+        u32 left = length;
+        // With counts of vertices or edges, there are no registers for more candidates at once.
 #pragma unroll 1
-        for (; CORNERS && length >= 128; length -= 128, head += 128) found += close_some<4, true>(head, 128);
-        for (; !CORNERS && length >= 128; length -= 128, head += 128) found += close_some<4, true>(head, 128);
-        if (length > 64) found += close_some<4, false>(head, length);
-        else if (length > 32) found += close_some<2, false>(head, length);
-        else if (length > 0) found += close_some<1, false>(head, length);
-        if (CORNERS) {
+        for (; COUNTS != TOTAL && left >= 128; left -= 128, head += 128) found += close_some<4, true>(head, 128);
+        for (; COUNTS == TOTAL && left >= 128; left -= 128, head += 128) found += close_some<4, true>(head, 128);
+        if (left > 64) found += close_some<4, false>(head, left);
+        else if (left > 32) found += close_some<2, false>(head, left);
+        else if (left > 0) found += close_some<1, false>(head, left);
+        if (COUNTS != TOTAL) {
             found += search_pending();
             u32 sum = warp_sum(found);
-            if (sum > 0 && lane_id() == 0) add_corner_of_row(pair, row, sum);
+            if (sum > 0 && lane_id() == 0) add_head<COUNTS>(pair, row, from, length, sum);
         }
         in_block += found;
     }
@@ -175,7 +192,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
                 u32 place = lower_bound(marked.row, marked.length, ids[k]);
                 hit = place < marked.length && marked.row[place] == ids[k];
             }
-            corner(ids[k], hit);
+            triangle(ids[k], from + first + k * STEP, hit);
             found += hit;
         }
         if (of == block) {
@@ -194,7 +211,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
         for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
             u64 mine = lane < each && batch + lane < end ? pair.heads[batch + lane] : 0;
             u32 row = mine >> 32;
-            if (CORNERS && mine != 0) mine = with_start(pair, mine);
+            if (COUNTS == CORNERS && mine != 0) mine = with_start(pair, mine);
             u32 from = mine >> 32, length = (u32)mine & LENGTH_MASK, of = (u32)mine >> LENGTH_BITS;
             tally.add_probes(of, length);
             u32 some = __ballot_sync(ALL_LANES, length > 0);
@@ -202,7 +219,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
             switch_to(__shfl_sync(ALL_LANES, of, __ffs(some) - 1));
             if (length > 0 && length <= LANE_HEAD) {
                 u32 found = close_four<1>(from, length, of, 0);
-                if (CORNERS && found > 0) add_corner_of_row(pair, row, found);
+                if (COUNTS != TOTAL && found > 0) add_head<COUNTS>(pair, row, from, length, found);
             }
             __syncwarp();
             for (u32 left = __ballot_sync(ALL_LANES, length > LANE_HEAD && length <= EIGHT_HEAD); left != 0;) {
@@ -215,22 +232,22 @@ template <bool SMALL, bool CORNERS> struct Closing {
                 u64 head = __shfl_sync(ALL_LANES, mine, h & 31);
                 u32 head_length = h < 32 ? (u32)head & LENGTH_MASK : 0;
                 u32 found = close_four<8>(head >> 32, head_length, (u32)head >> LENGTH_BITS, lane % 8);
-                if (CORNERS) {
+                if (COUNTS != TOTAL) {
                     u32 row_of_head = __shfl_sync(ALL_LANES, row, h & 31);
                     for (int step = 4; step > 0; step /= 2) found += __shfl_xor_sync(ALL_LANES, found, step);
-                    if (found > 0 && lane % 8 == 0) add_corner_of_row(pair, row_of_head, found);
+                    if (found > 0 && lane % 8 == 0) add_head<COUNTS>(pair, row_of_head, head >> 32, head_length, found);
                 }
             }
             for (u32 left = __ballot_sync(ALL_LANES, length > EIGHT_HEAD); left != 0; left &= left - 1) {
                 u64 head = __shfl_sync(ALL_LANES, mine, __ffs(left) - 1);
-                u32 row_of_head = CORNERS ? __shfl_sync(ALL_LANES, row, __ffs(left) - 1) : 0;
+                u32 row_of_head = COUNTS == CORNERS ? __shfl_sync(ALL_LANES, row, __ffs(left) - 1) : 0;
                 switch_to((u32)head >> LENGTH_BITS);
                 close_long(head >> 32, (u32)head & LENGTH_MASK, row_of_head);
             }
         }
         in_block += search_pending();
         tally.add_triangles(block, in_block);
-        if (CORNERS) {
+        if (COUNTS == CORNERS) {
             u32 sum = warp_sum(before + in_block);
             if (sum > 0 && lane == 0) atomicAdd(&pair.corners[marked.b], (u64)sum);
         }
@@ -242,7 +259,7 @@ struct Task {
     u32 local, first, end, start, length, block;
 };
 
-template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair) {
+template <Counts COUNTS> __device__ inline void count_many_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // the bitmap, then the tally
     __shared__ Task task;
     // The first thread fetches the next task step by step while the block works on this one.
@@ -251,7 +268,7 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
     Tally tally = {shared + MARK_WORDS};
     tally.clear(pair.partner_block_count);
     for (u32 i = threadIdx.x; i < MARK_WORDS; i += blockDim.x) marks[i] = 0;
-    if (CORNERS) {
+    if (COUNTS != TOTAL) {
         for (u32 i = threadIdx.x; i < COUNTED / 2; i += blockDim.x) id_counters()[i] = 0;
     }
     auto take = [&] { slot = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u); };
@@ -279,17 +296,18 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
         Marked marked = {marks, pair.front.targets + task.start, task.length, pair.front.first + task.local};
         marked.mark();
         u32 heads = task.end - task.first;
-        if (CORNERS && counted + heads > MAX_COUNT) flush_counters(pair.corners), counted = 0;
+        if (COUNTS == CORNERS && counted + heads > MAX_COUNT) flush_counters(pair.corners), counted = 0;
         counted += heads;
         __syncthreads();
         if (threadIdx.x == 0) look();
-        if (marked.b < EXACT) Closing<true, CORNERS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
-        else Closing<false, CORNERS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
+        if (marked.b < EXACT) Closing<true, COUNTS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
+        else Closing<false, COUNTS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
         __syncthreads();
         if (threadIdx.x == 0) give();
+        if (COUNTS == EDGES) flush_counters(pair.front_edges, marked.row, u32(marked.row - pair.front.targets), marked.length);
         marked.clear();
         __syncthreads();
     }
     tally.flush(pair, block);
-    if (CORNERS) flush_counters(pair.corners);
+    if (COUNTS == CORNERS) flush_counters(pair.corners);
 }

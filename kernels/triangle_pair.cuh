@@ -18,6 +18,21 @@ struct Rows {
 };
 static_assert(sizeof(Rows) == 24, "the host has a twin of this size");
 
+// What the kernels count in addition to the triangles of pairs of blocks: nothing, the triangles of each vertex, or those of each edge.
+enum Counts { TOTAL, CORNERS, EDGES };
+
+// Counters for the entries first .. first + count of a group of rows. An entry in the row of the larger end stands for the edge.
+struct EdgeCounts {
+    u32* counts;
+    u32 first, count;
+
+    // Adds triangles to the counter of `entry`, if it has one.
+    __device__ void add(u32 entry, u32 triangles) const {
+        if (entry - first < count) atomicAdd(&counts[entry - first], triangles);
+    }
+};
+static_assert(sizeof(EdgeCounts) == 16, "the host has a twin of this size");
+
 // All data of a pair of groups; src/algo/triangle/gpu/pair.rs declares the same struct.
 struct Pair {
     Rows front, partner;
@@ -31,6 +46,8 @@ struct Pair {
     u64* counts;
     // Number of triangles at every vertex, or null.
     u64* corners;
+    // Numbers of triangles of edges of the front and of the partner.
+    EdgeCounts front_edges, partner_edges;
     // Chunks of heads of front rows with many heads.
     const uint2* tasks;
     // [0] number of tasks; [1] number of tasks taken; [2] number of groups of rows that count_few took.
@@ -38,7 +55,7 @@ struct Pair {
     // The host sets it to end the kernel early.
     const volatile u32* stop;
 };
-static_assert(sizeof(Pair) == 120, "the host has a twin of this size");
+static_assert(sizeof(Pair) == 152, "the host has a twin of this size");
 
 // Number of blocks of threads for which a multiprocessor's shared memory has room. It limits the registers of a thread.
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
@@ -110,9 +127,11 @@ __device__ inline u32 front_block_of(const Pair& pair, u32 row) {
 // Returns a head that begins with the number of a row as one that begins with its start.
 __device__ inline u64 with_start(const Pair& pair, u64 head) { return (u64)__ldg(pair.partner.starts + (head >> 32)) << 32 | (u32)head; }
 
-// Adds triangles to the count of the vertex of a partner row.
-__device__ inline void add_corner_of_row(const Pair& pair, u32 row, u32 triangles) {
-    atomicAdd(&pair.corners[pair.partner.first + row], (u64)triangles);
+// Adds the triangles of a head to what they share: the vertex of the head's row, or the edge between this vertex and b. The head is `length` entries of
+// the partner from `from` on.
+template <Counts COUNTS> __device__ inline void add_head(const Pair& pair, u32 row, u32 from, u32 length, u32 triangles) {
+    if (COUNTS == CORNERS) atomicAdd(&pair.corners[pair.partner.first + row], (u64)triangles);
+    if (COUNTS == EDGES) pair.partner_edges.add(from + length, triangles);
 }
 
 // Returns true if the host wants an early end. It asks only every 64 turns, because the answer comes over the bus.

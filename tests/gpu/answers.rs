@@ -5,6 +5,7 @@ use crate::support::{Dice, answer, complete, files, number, oracle, product, ran
 use serde_json::Value;
 
 const PER_VERTEX: &str = "[triangle]\nper_vertex = true\n";
+const PER_EDGE: &str = "[triangle]\nper_edge = true\n";
 
 fn table(per_vertex: bool) -> &'static str {
     if per_vertex { PER_VERTEX } else { "" }
@@ -27,10 +28,18 @@ fn smallest(gpu: &Gpu, more: &str) -> String {
     named.split(" is needed").next().expect("a limit").to_owned()
 }
 
-/// What a GPU with `memory`, and with the least that does, counts: it must be what the processor does.
+/// What a GPU with `memory`, and with the least that does, counts: it must be what the processor does. With `parts`, it counts per edge, then per
+/// vertex, of which the report is.
 #[track_caller]
-fn same_as_cpu(gpu: &Gpu, edges: &[[u64; 2]], per_vertex: bool, memory: &[&str]) -> Value {
-    let more = table(per_vertex);
+fn same_as_cpu(gpu: &Gpu, edges: &[[u64; 2]], parts: bool, memory: &[&str]) -> Value {
+    if parts {
+        table_same_as_cpu(gpu, edges, PER_EDGE, memory);
+    }
+    table_same_as_cpu(gpu, edges, table(parts), memory)
+}
+
+#[track_caller]
+fn table_same_as_cpu(gpu: &Gpu, edges: &[[u64; 2]], more: &str, memory: &[&str]) -> Value {
     gpu.job(edges, &format!("[job]\nworkdir = 'work'\nkeep = true\n{more}"));
     let cpu = gpu.fresh(&[CPU]);
     assert_eq!(cpu["device"], "cpu");
@@ -41,7 +50,7 @@ fn same_as_cpu(gpu: &Gpu, edges: &[[u64; 2]], per_vertex: bool, memory: &[&str])
         ran.expect(0);
         assert_eq!(report["device"], "gpu");
         assert_eq!(answer(&report)[0], answer(&cpu)[0], "with {memory}");
-        assert!(found == columns, "results per vertex with {memory}");
+        assert!(found == columns, "{more} with {memory}");
     }
     cpu
 }

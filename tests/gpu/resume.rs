@@ -10,9 +10,10 @@ use serde_json::Value;
 const CPU: &str = "run.device=cpu";
 const GPU: &str = "run.device=gpu";
 const PER_VERTEX: &str = "[triangle]\nper_vertex = true\n";
+const PER_EDGE: &str = "[triangle]\nper_edge = true\n";
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
-/// Jobs with several blocks, without and with counts of vertices; what the processor says of them.
+/// Jobs with several blocks, without other counts and with those of vertices or edges; what the processor says of them.
 fn jobs() -> Vec<(Gpu, Value, Columns)> {
     let edges = random_edges(600, 20_000, 3);
     let job = |more| {
@@ -23,7 +24,7 @@ fn jobs() -> Vec<(Gpu, Value, Columns)> {
         let columns = gpu.columns();
         Some((gpu, report, columns))
     };
-    ["", PER_VERTEX].into_iter().filter_map(job).collect()
+    ["", PER_VERTEX, PER_EDGE].into_iter().filter_map(job).collect()
 }
 
 /// How often `unit.done` was passed.
@@ -93,7 +94,7 @@ fn long(more: &str) -> Option<Gpu> {
 
 #[test]
 fn a_signal_while_a_gpu_counts_stops_it_in_time_and_it_carries_on() {
-    for more in ["", PER_VERTEX] {
+    for more in ["", PER_VERTEX, PER_EDGE] {
         let Some(gpu) = long(more) else { return };
         let whole = gpu.fresh(&[CPU]);
         let columns = gpu.columns();

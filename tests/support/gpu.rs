@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Place, Ran, Started, cuda_on_cpu};
 
-/// Bytes of the results per vertex.
+/// Bytes of the results per vertex, then of those per edge.
 pub type Columns = Vec<Option<Vec<u8>>>;
 
 /// A place with a GPU.
@@ -138,12 +138,14 @@ impl Gpu {
         let _ = fs::remove_dir_all(self.place.workdir());
     }
 
-    /// Results per vertex, where the job has them.
+    /// Results per vertex and per edge, where the job has them.
     pub fn columns(&self) -> Columns {
         columns(&self.place.workdir())
     }
 }
 
 fn columns(workdir: &Path) -> Columns {
-    ["triangles.npy", "degree.npy", "clustering.npy"].map(|name| fs::read(workdir.join("out").join(name)).ok()).into()
+    let of_edges = ["triangle/source.npy", "triangle/target.npy", "triangle/support.npy"];
+    let names = ["triangles.npy", "degree.npy", "clustering.npy"].into_iter().chain(of_edges);
+    names.map(|name| fs::read(workdir.join("out").join(name)).ok()).collect()
 }

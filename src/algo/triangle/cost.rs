@@ -44,6 +44,10 @@ const REREAD: f64 = 15.0;
 const ROW: f64 = 80.0;
 /// Number of wedges that a GPU tests per second. The rate includes the time for checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
+/// Number of triangles that a GPU adds to the counts of their edges per second.
+const SUPPORTS_ON_GPU: f64 = 3e10;
+/// Nanoseconds in which the count of an edge is copied from a GPU to a file.
+const SUPPORT_FROM_GPU: f64 = 8.0;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
@@ -177,7 +181,11 @@ pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources)
 /// Returns the estimated seconds of one trial per edge, without writing results. A unit whose blocks are in two groups
 /// is counted twice.
 fn supports(work: &ExpectedWork, groups: u64, resources: &RankResources) -> f64 {
-    let of_edges = (SUPPORT * work.triangles + EDGE_SUPPORT * work.edges) / 1e9 / resources.all_threads();
+    let of_edges = if resources.on_gpu {
+        (work.triangles / SUPPORTS_ON_GPU + SUPPORT_FROM_GPU * work.edges / 1e9) / resources.ranks as f64
+    } else {
+        (SUPPORT * work.triangles + EDGE_SUPPORT * work.edges) / 1e9 / resources.all_threads()
+    };
     counting(work, resources) * (2.0 - 1.0 / groups as f64) + of_edges
 }
 

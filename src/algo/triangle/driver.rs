@@ -2,7 +2,7 @@
 
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
-use crate::algo::triangle::gpu::Gpu;
+use crate::algo::triangle::gpu::{Counted, Gpu};
 use crate::algo::triangle::output::PairTimes;
 use crate::algo::triangle::per_edge::{EdgeGroups, SupportFiles};
 use crate::algo::triangle::units::{self, Backend, Stop, Sum};
@@ -40,7 +40,9 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
     let done: HashSet<u64> = on_leader(comm, || Ok(done))?.into_iter().collect();
     let stop = signals::stop_requested;
     let mut counter: Option<Box<dyn Backend + '_>> = match per_edge {
-        Some(files) => Some(Box::new(EdgeGroups::new(graph, run, files, &done, &stop))),
+        Some(files) => {
+            EdgeGroups::new(graph, run, files, &done, &stop)?.map(|groups| -> Box<dyn Backend> { Box::new(groups) })
+        }
         None => counter(graph, run, None, &stop)?,
     };
     let queue = WorkQueue { comm, graph: &graph.block_store, done: &done };
@@ -71,7 +73,8 @@ pub(super) fn counter<'a>(
     stop: Stop<'a>,
 ) -> Result<Option<Box<dyn Backend + 'a>>> {
     let (blocks, vertices, devices) = (&graph.block_store, graph.info.connected, run.devices);
-    let gpu = |lease| Gpu::new(blocks, vertices, lease, per_vertex, stop);
+    let counted = if per_vertex.is_some() { Counted::Vertices } else { Counted::Total };
+    let gpu = |lease| Gpu::new(blocks, vertices, lease, counted, stop);
     let all_alike = |mut cpu: Cpu<'a>| -> Box<dyn Backend + 'a> {
         // All ranks use the same resident fronts.
         run.comm.all_min(std::slice::from_mut(cpu.resident()));
@@ -86,7 +89,7 @@ pub(super) fn counter<'a>(
     let cpu = || Cpu::new(blocks, vertices, run.threads, run.budget, per_vertex, stop);
     Ok(match devices.choose(blocks.is_local(), gpu, cpu)? {
         ChosenDevice::Gpu(mut gpu) => {
-            gpu.place_blocks(blocks, vertices, devices.peers.reachable())?;
+            gpu.place_blocks(blocks, per_vertex, devices.peers.reachable())?;
             Some(Box::new(gpu))
         }
         ChosenDevice::Cpu(cpu) => Some(all_alike(cpu)),

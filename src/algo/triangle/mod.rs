@@ -53,7 +53,8 @@
 //! with hubs have counters in cache until the row ends. Edges between hubs have a byte for each thread, because atomic
 //! additions to shared counters took twice the time. Scale 20 with 16 edges per vertex has 424e6 triangles. Counting
 //! them per edge takes 3.5 s of one Zen 4 core, counting per vertex 2.4 s, and counting alone 0.65 s. The floor is
-//! three additions for each triangle, two of them to counters far from the caches.
+//! three additions for each triangle, two of them to counters far from the caches. On a GPU the threads of a warp add to
+//! neighbouring entries of row `c` at once, and entries of row `b` with small ids have counters in shared memory.
 //!
 //! With `comparisons = true`, [`comparisons`] counts the steps that merging rows would take, in separate passes on
 //! CPUs.

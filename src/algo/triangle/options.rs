@@ -1,5 +1,6 @@
 //! The options of `[triangle]`.
 
+use crate::algo::triangle::gpu::Counted;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
@@ -33,10 +34,8 @@ const CLUSTERING: Key<Direction> = Key::choice(
 );
 
 /// The key `per_edge` of the table `[triangle]`.
-const PER_EDGE: Key<bool> = Key::flag(
-    "per_edge",
-    "also counts triangles of each edge, on CPUs, and writes both ends of each edge and this number",
-);
+const PER_EDGE: Key<bool> =
+    Key::flag("per_edge", "also counts triangles of each edge, and writes both ends of each edge and this number");
 
 /// The key `comparisons` of the table `[triangle]`.
 const COMPARISONS: Key<bool> = Key::flag(
@@ -74,7 +73,16 @@ impl Triangle {
 
     /// Returns true if a GPU can do this count. `direction` says whether the graph is directed.
     pub(super) fn takes_gpu(&self, direction: Direction) -> bool {
-        !self.per_edge && (!self.counts_links() || direction == Direction::Undirected)
+        !self.counts_links() || direction == Direction::Undirected
+    }
+
+    /// Returns what a GPU counts in addition to the triangles of each pair of blocks.
+    pub(super) fn counted(&self) -> Counted {
+        match (self.per_edge, self.has_columns()) {
+            (true, _) => Counted::Edges,
+            (false, true) => Counted::Vertices,
+            (false, false) => Counted::Total,
+        }
     }
 
     /// Returns true if the count writes columns with a value per vertex.

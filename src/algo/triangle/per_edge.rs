@@ -12,13 +12,14 @@
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::EdgeCounters;
+use crate::algo::triangle::gpu::{self, Counted, Gpu};
 use crate::algo::triangle::output::{EdgeSupport, PairTimes, SupportBin};
 use crate::algo::triangle::per_vertex::{self, VERTEX_COUNTS, VertexTotals};
 use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Sum, Work, number};
 use crate::algo::triangle::work_queue::WorkQueue;
 use crate::algo::triangle::{PairCount, Triangle, driver};
-use crate::algo::{GraphSize, RankResources, Run};
-use crate::comm::{Comm, on_leader, reports_for_node};
+use crate::algo::{ChosenDevice, GraphSize, RankResources, Run};
+use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::graph::bins::{Bin, Bins};
 use crate::graph::block_store::BlockStore;
@@ -36,6 +37,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Maximum number of edges in a group of several blocks. If a job is killed, the groups in progress are lost.
 const GROUP: u64 = 1 << 28;
+/// Purpose of the memory for counts, which error messages name.
+const EDGE_COUNTS: &str = "counts of edges (4 bytes each)";
 /// Number of groups that each of several ranks should get.
 const GROUPS_PER_RANK: u64 = 4;
 
@@ -58,9 +61,6 @@ pub(super) struct EdgeTotals {
 /// # Errors
 /// [`Error::Limit`] if the counters of the largest block do not fit the budget; errors of counting; disk errors.
 pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Result<EdgeTotals> {
-    if reports_for_node(run.comm, run.devices.workspace.is_some()) {
-        tracing::warn!("counting on the CPU: no GPU counts triangles per edge");
-    }
     let files = SupportFiles { folder: run.units.files()?, key: run.units.key };
     let (sum, seconds, pairs) = driver::count(graph, run, Some(&files))?;
     let (support, vertices) = on_leader(run.comm, || finish(table, graph, run, &files, sum))?;
@@ -149,9 +149,9 @@ impl SupportFiles {
         Ok(saved)
     }
 
-    fn store(&self, block: usize, counts: &[AtomicU32]) -> Result<()> {
+    fn store(&self, block: usize, counts: &[u8]) -> Result<()> {
         let (path, key) = self.place(block);
-        Checkpoint::new(path, key).save(1, 1, &[bytes_of(counts)])
+        Checkpoint::new(path, key).save(1, 1, &[counts])
     }
 
     /// Returns for each block whether it is done. `units` are the units in the journal.
@@ -171,23 +171,43 @@ pub(super) struct EdgeGroups<'a> {
     budget: &'a Budget,
     files: &'a SupportFiles,
     groups: Vec<Range<usize>>,
+    /// The GPU of this rank, if it counts.
+    gpu: Option<Box<Gpu<'a>>>,
     stop: Stop<'a>,
 }
 
 impl<'a> EdgeGroups<'a> {
-    /// Divides the blocks with units that are not `done` into groups. Collective, because all ranks have the same groups.
+    /// Divides the blocks with units that are not `done` into groups. Returns `None` if other ranks have GPUs and this
+    /// one does not. Collective, because all ranks have the same groups.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], [`Error::Lost`].
     pub(super) fn new(
         graph: &'a Graph,
         run: &Run<'a>,
         files: &'a SupportFiles,
         done: &HashSet<u64>,
         stop: Stop<'a>,
-    ) -> EdgeGroups<'a> {
+    ) -> Result<Option<EdgeGroups<'a>>> {
         let (blocks, vertices, budget) = (&graph.block_store, graph.info.connected, run.budget);
-        let most = blocks.extremes();
-        let (_, scratch) = Cpu::edge_settings(run.threads, blocks.edges(), vertices, most.row, 0);
-        let mut room = [edges_at_once(blocks.edges(), most.entries, scratch, budget.free())];
+        let gpu = |lease| Gpu::new(blocks, vertices, lease, Counted::Edges, stop);
+        let cpu = || {
+            let most = blocks.extremes();
+            let (_, scratch) = Cpu::edge_settings(run.threads, blocks.edges(), vertices, most.row, 0);
+            Ok(edges_at_once(blocks.edges(), most.entries, scratch, budget.free()))
+        };
+        let device = run.devices.choose(blocks.is_local(), gpu, cpu)?;
+        let mut room = [match &device {
+            ChosenDevice::Gpu(gpu) => gpu.edges_at_once(blocks),
+            ChosenDevice::Cpu(edges) => *edges,
+            ChosenDevice::Nothing => u64::MAX,
+        }];
         run.comm.all_min(&mut room);
+        let gpu = match device {
+            ChosenDevice::Gpu(gpu) => Some(Box::new(gpu)),
+            ChosenDevice::Cpu(_) => None,
+            ChosenDevice::Nothing => return Ok(None),
+        };
         let most = largest_group(blocks.edges(), room[0], run.comm.ranks());
         let mut groups: Vec<Range<usize>> = Vec::new();
         let mut edges = 0;
@@ -203,17 +223,13 @@ impl<'a> EdgeGroups<'a> {
                 }
             }
         }
-        EdgeGroups { graph: blocks, vertices, threads: run.threads, budget, files, groups, stop }
+        Ok(Some(EdgeGroups { graph: blocks, vertices, threads: run.threads, budget, files, groups, gpu, stop }))
     }
 
     /// Counts the triangles of the edges of a group, and stores the counts. Returns the units whose partner is in the
     /// group.
-    fn count_group(&self, group: &Range<usize>) -> Result<Vec<Part>> {
-        let EdgeGroups { graph, vertices, threads, budget, .. } = *self;
-        let edges: u64 = group.clone().map(|block| graph.size(block).entries).sum();
-        let counts: Buffer<AtomicU32> = budget.zeroed(edges as usize, "counts of edges (4 bytes each)")?;
-        let counters = EdgeCounters::new(graph, group.clone(), &counts);
-        let mut cpu = Cpu::of_edges(graph, vertices, threads, budget, &counters, self.stop)?;
+    fn count_group(&mut self, group: Range<usize>) -> Result<Vec<Part>> {
+        let EdgeGroups { graph, vertices, threads, budget, files, stop, .. } = *self;
         // Units that have no block in the group.
         let others = (0..graph.len()).filter(|block| !group.contains(block)).flat_map(|partner| {
             (0..=partner).filter(|front| !group.contains(front)).map(move |front| number(front, partner))
@@ -224,9 +240,23 @@ impl<'a> EdgeGroups<'a> {
             Ok(())
         };
         let queue = WorkQueue { comm: &Comm::Solo, graph, done: &others.collect() };
-        queue.count(Some(&mut cpu), keep, None)?;
-        for block in group.clone() {
-            self.files.store(block, counters.of(block).unwrap_or_default())?;
+        let sizes = group.clone().map(|block| graph.size(block).entries as usize);
+        if let Some(gpu) = self.gpu.as_deref_mut() {
+            gpu.begin_edges(graph, group.clone())?;
+            queue.count(Some(gpu), keep, None)?;
+            let mut counts: Buffer<u32> = budget.zeroed(sizes.clone().max().unwrap_or(0), EDGE_COUNTS)?;
+            for (block, edges) in group.clone().zip(sizes) {
+                gpu.read_edges(block, &mut counts[..edges])?;
+                files.store(block, bytes_of(&counts[..edges]))?;
+            }
+        } else {
+            let counts: Buffer<AtomicU32> = budget.zeroed(sizes.sum(), EDGE_COUNTS)?;
+            let counters = EdgeCounters::new(graph, group.clone(), &counts);
+            let mut cpu = Cpu::of_edges(graph, vertices, threads, budget, &counters, stop)?;
+            queue.count(Some(&mut cpu), keep, None)?;
+            for block in group.clone() {
+                files.store(block, bytes_of(counters.of(block).unwrap_or_default()))?;
+            }
         }
         let units = group.clone().flat_map(|partner| (0..=partner).map(move |front| (front, partner)));
         let rows = |block: usize| graph.layout.block(block).len() as u64;
@@ -245,7 +275,7 @@ impl Backend for EdgeGroups<'_> {
     }
 
     fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()> {
-        while let Some(group) = self.groups.get(work.next(0, 0, 1)?) {
+        while let Some(group) = self.groups.get(work.next(0, 0, 1)?).cloned() {
             found(&self.count_group(group)?)?;
         }
         Ok(())
@@ -261,22 +291,29 @@ fn edges_at_once(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
 /// Returns two numbers of bytes of host memory: for the largest groups, and the minimum. Also returns the number of
 /// groups. `resources` has the number of threads and the memory.
 pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
-    let GraphSize { vertices, edges, longest_row, degrees, .. } = *graph;
-    let ends: u64 = degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
-    // A block of a single granule (a small part of a large graph) may be larger than the target size.
-    let block = Layout::block_target(ends / 2).max(edges / 512).min(edges);
+    let GraphSize { vertices, edges, longest_row, .. } = *graph;
+    let block = largest_block(graph);
     let scratch = |free: u64| Cpu::edge_settings(resources.threads, edges, vertices, longest_row, free).1;
     let at_once = |free: u64| edges_at_once(edges, block, scratch(0), free);
-    let bytes = |free: u64| {
+    let counting = |free: u64| {
         let counts = 4 * at_once(free);
-        (counts + scratch(free.saturating_sub(counts))).max(InputIds::bytes(vertices)).max(if table.per_vertex {
-            8 * vertices
-        } else {
-            0
-        })
+        if resources.on_gpu { 4 * block } else { counts + scratch(free.saturating_sub(counts)) }
     };
-    let most = largest_group(edges, at_once(resources.free), resources.ranks);
+    let bytes =
+        |free: u64| counting(free).max(InputIds::bytes(vertices)).max(if table.per_vertex { 8 * vertices } else { 0 });
+    let at_once = match resources.gpu_memory {
+        bytes if resources.on_gpu => gpu::edges_at_once(edges, block, bytes),
+        _ => at_once(resources.free),
+    };
+    let most = largest_group(edges, at_once, resources.ranks);
     ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))
+}
+
+/// Returns the number of edges of the largest block (estimate).
+pub(super) fn largest_block(graph: &GraphSize<'_>) -> u64 {
+    let ends: u64 = graph.degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
+    // A block of a single granule (a small part of a large graph) may be larger than the target size.
+    Layout::block_target(ends / 2).max(graph.edges / 512).min(graph.edges)
 }
 
 /// Returns the maximum number of edges in a group of several blocks. It is small enough that each of several ranks gets

@@ -49,8 +49,7 @@ impl Algorithm for Triangle {
     }
 
     fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        // No GPU counts per edge.
-        if self.per_edge { Vec::new() } else { gpu::programs(self.has_columns()) }
+        gpu::programs(self.counted())
     }
 
     fn units(&self, blocks: u64) -> u64 {
@@ -58,16 +57,17 @@ impl Algorithm for Triangle {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
-        let least = || Gpu::least_bytes(graph.gpu_row.unwrap_or(0), graph.vertices, self.has_columns());
-        self.takes_gpu(graph.direction).then(least)
+        let (row, block) = (graph.gpu_row.unwrap_or(0), per_edge::largest_block(graph));
+        self.takes_gpu(graph.direction).then(|| Gpu::least_bytes(self.counted(), graph.vertices, row, block))
     }
 
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
         let counts = if self.has_columns() { 8 * layout.rows() } else { 0 };
-        // Comparisons are counted on the host, along whole rows.
+        // Comparisons are counted on the host, along whole rows. Counts per edge are written with the edges.
         let takes = !self.comparisons
+            && !self.per_edge
             && self.takes_gpu(layout.direction())
-            && Gpu::counts(layout, sizes, bytes, self.has_columns());
+            && Gpu::counts(layout, sizes, bytes, self.counted());
         takes.then_some(counts)
     }
 

@@ -159,7 +159,6 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
 }
 
 /// Returns the edges of a graph and the number of triangles that each is in, in an order that depends on the graph alone.
-/// CPUs count them.
 ///
 /// # Errors
 /// Errors of [`count`].

@@ -2,7 +2,7 @@
 //! heads. A batch is a range of rows. A head is the part of a partner's row before an entry whose own row is in the
 //! front.
 
-use super::PAIR;
+use super::programs::PAIR;
 use crate::gpu::{Scan, constant, slice_bytes};
 use crate::graph::block_store::BlockStore;
 use crate::stream::{ResidentRows, RowBatch};

@@ -8,14 +8,15 @@
 //! stored blocks, so that units do not depend on the batches.
 
 mod arena_plan;
+mod counts;
 mod pair;
 mod partners;
-mod vertex_counts;
+mod programs;
 
 use crate::algo::Lease;
 use crate::algo::triangle::units::{Backend, PairCount, Part, PartialUnits, ReportParts, Stop, Work};
 use crate::error::{Error, Result};
-use crate::gpu::{COMMON, DeviceSlice, Event, PeerMemory, ProgramSource, SCAN, Workspace, slice_bytes};
+use crate::gpu::{DeviceSlice, Event, PeerMemory, Workspace, slice_bytes};
 use crate::graph::block_store::BlockStore;
 use crate::graph::layout::Layout;
 use crate::graph::placement::{BlockSize, Placement};
@@ -26,43 +27,15 @@ use crate::stream::location::SegmentPlace;
 use crate::stream::spread::spread;
 use crate::stream::{Arrival, Cut, Loader, Relay, ResidentRows, RowBatch, Segment, batches};
 use arena_plan::ArenaPlan;
+use counts::{EdgeCounts, VertexCounts};
 use pair::{CountingContext, Front, Kernels, LONGEST_HEAD};
 use parking_lot::MutexGuard;
 use partners::{BatchDivision, Partners, entry_in_front, steps};
+pub use programs::{Counted, programs};
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use vertex_counts::VertexCounts;
-
-/// The GPU program that groups heads.
-static PROGRAM: ProgramSource = ProgramSource { name: "triangle.cu", text: TEXT, headers: &[COMMON, COUNT_HEADERS[1]] };
-const COUNT_HEADERS: &[(&str, &str)] = &[
-    COMMON,
-    ("triangle_pair.cuh", PAIR),
-    ("triangle_few.cuh", include_str!("../../../../kernels/triangle_few.cuh")),
-    ("triangle_many.cuh", MANY),
-];
-/// The GPU programs that count triangles: the first without counts per vertex, the second with them.
-static COUNT: [ProgramSource; 2] = [
-    ProgramSource {
-        name: "triangle_count.cu",
-        text: include_str!("../../../../kernels/triangle_count.cu"),
-        headers: COUNT_HEADERS,
-    },
-    ProgramSource {
-        name: "triangle_corners.cu",
-        text: include_str!("../../../../kernels/triangle_corners.cu"),
-        headers: COUNT_HEADERS,
-    },
-];
-const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
-const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
-const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
-
-/// Returns the GPU programs that triangle counting launches. `per_vertex` says whether it counts per vertex.
-pub fn programs(per_vertex: bool) -> Vec<&'static ProgramSource> {
-    vec![&SCAN, &PROGRAM, &COUNT[usize::from(per_vertex)]]
-}
 
 /// Number of partner batches in GPU memory at a time: one is counted while the next is copied.
 const SLOTS: usize = 2;
@@ -72,6 +45,7 @@ pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
     per_vertex: Option<VertexCounts<'a>>,
+    per_edge: Option<EdgeCounts>,
     /// Location of each block in the memory of this GPU or of another rank's GPU.
     placement: Option<Placement>,
     /// Relay through which the ranks share the copying of front batches from the host.
@@ -94,26 +68,24 @@ impl Drop for Gpu<'_> {
 }
 
 impl<'a> Gpu<'a> {
-    /// Returns the minimum bytes of GPU memory for counting a graph whose longest row has `row` entries. With
-    /// `per_vertex`, they include the counts of `vertices` vertices.
-    pub fn least_bytes(row: u64, vertices: u64, per_vertex: bool) -> u64 {
-        let corners = if per_vertex { slice_bytes::<u64>(vertices) } else { 0 };
-        corners + ArenaPlan::least_bytes(row)
+    /// Returns the minimum bytes of GPU memory for counting a graph of `vertices` vertices, whose longest row has `row`
+    /// entries and whose largest block has `block`.
+    pub fn least_bytes(counted: Counted, vertices: u64, row: u64, block: u64) -> u64 {
+        counted.least_bytes(vertices, block) + ArenaPlan::least_bytes(row)
     }
 
     /// Returns true if `bytes` bytes of GPU memory, in addition to the blocks, are enough to count a graph of this
     /// layout. `sizes` are upper bounds of the block sizes. Blocks on other ranks are not divided, so each must fit
     /// whole.
-    pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, per_vertex: bool) -> bool {
+    pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, counted: Counted) -> bool {
         let row = layout.longest_row();
         let small = sizes.iter().all(|size| size.entries < 1 << 31 && size.rows < 1 << 31);
         let longest = row.max(uncut(sizes.iter().copied()));
-        row <= LONGEST_HEAD && small && Self::least_bytes(longest, layout.rows(), per_vertex) <= bytes
+        row <= LONGEST_HEAD && small && Self::least_bytes(counted, layout.rows(), longest, 0) <= bytes
     }
 
-    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
-    /// `per_vertex`, if given. `stop` returns the signal that ends the count, if there is one. [`Self::place_blocks`]
-    /// must be called next.
+    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. `stop` returns the signal that ends the
+    /// count, if there is one. [`Self::place_blocks`] must be called next, or [`Self::begin_edges`] for counts per edge.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -121,7 +93,7 @@ impl<'a> Gpu<'a> {
         graph: &BlockStore,
         vertices: u64,
         Lease { workspace: mut gpu, cache }: Lease<'a>,
-        per_vertex: Option<&'a [AtomicU64]>,
+        counted: Counted,
         stop: Stop<'a>,
     ) -> Result<Self> {
         let begun = Instant::now();
@@ -131,40 +103,96 @@ impl<'a> Gpu<'a> {
                 "a vertex may have {row} neighbours of larger degree, the GPU takes {LONGEST_HEAD}: set run.device = \"cpu\""
             )));
         }
-        let kernels = Kernels::load(&gpu, per_vertex.is_some())?;
+        let kernels = Kernels::load(&gpu, counted)?;
         gpu.arena.reset(0);
-        let least = Self::least_bytes(row, vertices, per_vertex.is_some());
+        let least = Self::least_bytes(counted, vertices, row, largest_block(graph));
         gpu.arena.check_size(least, "[triangle] on this graph")?;
         gpu.stop_flag.set(false);
         let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
-        let (per_vertex, placement) = (per_vertex.map(VertexCounts::new), graph.placement().cloned());
-        Ok(Gpu { gpu, kernels, per_vertex, placement, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
+        Ok(Gpu {
+            gpu,
+            kernels,
+            per_vertex: None,
+            per_edge: None,
+            placement: graph.placement().cloned(),
+            relay: None,
+            stop,
+            cache,
+            begun,
+            busy: Duration::ZERO,
+            clock,
+        })
     }
 
-    /// Chooses where the blocks of `graph` are kept, and reserves memory for the counts of `vertices` vertices. It must
-    /// be called before counting, after all ranks have called [`Self::new`]. `peers` is the GPU memory of the other
-    /// ranks, if their GPUs can access each other. Collective.
+    /// Chooses where the blocks of `graph` are kept, and reserves memory for counts per vertex, which are added to
+    /// `per_vertex`, if given. It must be called before counting, after all ranks have called [`Self::new`]. `peers` is
+    /// the GPU memory of the other ranks, if their GPUs can access each other. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
-    pub fn place_blocks(&mut self, graph: &BlockStore, vertices: u64, peers: Option<PeerMemory<'a>>) -> Result<()> {
+    pub fn place_blocks(
+        &mut self,
+        graph: &BlockStore,
+        per_vertex: Option<&'a [AtomicU64]>,
+        peers: Option<PeerMemory<'a>>,
+    ) -> Result<()> {
+        let vertices = per_vertex.map_or(0, |counts| counts.len() as u64);
         if let Some(peers) = peers.filter(|_| self.placement.is_none()) {
             let blocks = (0..graph.len()).map(|b| graph.size(b));
             let longest = graph.layout.longest_row().max(if graph.is_local() { 0 } else { uncut(blocks) });
-            let least = Self::least_bytes(longest, vertices, self.per_vertex.is_some()) + (64 << 10);
+            let least = slice_bytes::<u64>(vertices) + ArenaPlan::least_bytes(longest) + (64 << 10);
             self.placement = spread(&mut self.gpu, graph, least, peers)?;
             self.relay = if self.placement.is_none() { Relay::open(peers) } else { None };
         }
-        if let Some(counts) = &mut self.per_vertex {
-            counts.on_gpu = self.gpu.arena.take(vertices).ok_or_else(|| too_small(&self.gpu))?;
-            self.gpu.queue.fill(counts.on_gpu, 0)?;
+        if let Some(on_host) = per_vertex {
+            let on_gpu = self.gpu.arena.take(vertices).ok_or_else(|| too_small(&self.gpu))?;
+            self.gpu.queue.fill(on_gpu, 0)?;
+            self.per_vertex = Some(VertexCounts::new(on_host, on_gpu));
         }
         Ok(())
+    }
+
+    /// Returns the maximum number of edges to count at a time in `graph`.
+    pub fn edges_at_once(&self, graph: &BlockStore) -> u64 {
+        edges_at_once(graph.edges(), largest_block(graph), self.gpu.arena.bytes())
+    }
+
+    /// Begins to count the triangles of all edges of `blocks`. Counts of other blocks are given up.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], [`Error::Lost`].
+    pub fn begin_edges(&mut self, graph: &BlockStore, blocks: Range<usize>) -> Result<()> {
+        self.gpu.arena.reset(0);
+        let edges = blocks.clone().map(|block| graph.size(block).entries).sum();
+        let on_gpu = self.gpu.arena.take(edges).ok_or_else(|| too_small(&self.gpu))?;
+        self.gpu.queue.fill(on_gpu, 0)?;
+        self.per_edge = Some(EdgeCounts::new(graph, blocks, on_gpu));
+        Ok(())
+    }
+
+    /// Reads the counts of the edges of `block`, one of the blocks of [`Self::begin_edges`].
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn read_edges(&self, block: usize, counts: &mut [u32]) -> Result<()> {
+        let on_gpu = self.per_edge.as_ref().map_or_else(DeviceSlice::default, |counts| counts.of_block(block));
+        self.gpu.queue.read(on_gpu, counts)
     }
 
     fn arena_plan(&self, graph: &BlockStore, first: usize) -> ArenaPlan {
         ArenaPlan::of(self.gpu.arena.free().saturating_sub(64 << 10), graph, first)
     }
+}
+
+/// Returns the maximum number of edges to count at a time with `bytes` bytes of GPU memory, in a graph of `edges` edges
+/// whose largest block has `block`. Counts take a quarter of the memory, or more if a block needs it.
+pub fn edges_at_once(edges: u64, block: u64, bytes: u64) -> u64 {
+    (bytes / 16).max(block).min(edges)
+}
+
+/// Returns the number of entries of the block with the most entries.
+fn largest_block(graph: &BlockStore) -> u64 {
+    (0..graph.len()).map(|block| graph.size(block).entries).max().unwrap_or(0)
 }
 
 /// Returns the size in entries of the largest block, for blocks that are not divided. Each row counts as three more
@@ -240,10 +268,18 @@ impl Gpu<'_> {
         self.gpu.queue.write(&blocks, front.blocks)?;
         self.gpu.queue.fill(front.ends, 0)?;
 
-        let Gpu { gpu, kernels, per_vertex, placement, relay, busy, clock, .. } = self;
+        let Gpu { gpu, kernels, per_vertex, per_edge, placement, relay, busy, clock, .. } = self;
         let Workspace { arena, queue, uploader, stop_flag, .. } = &mut **gpu;
-        let counting =
-            CountingContext { queue, stop_flag, kernels, per_vertex: per_vertex.as_mut(), stop, busy, clock };
+        let counting = CountingContext {
+            queue,
+            stop_flag,
+            kernels,
+            per_vertex: per_vertex.as_mut(),
+            per_edge: per_edge.as_ref(),
+            stop,
+            busy,
+            clock,
+        };
         let places: Vec<_> = front.resident.segments(batch).collect();
         let steps = steps(&places, &inside);
         let first_row = batch.first_row(graph);
@@ -294,7 +330,8 @@ impl FrontPass<'_, '_> {
             }
             let row = u64::from(partner.first_row(work.graph) - self.front.first_row);
             let starts = self.front.resident.starts.part(row..u64::MAX);
-            self.count(partner, ResidentRows { starts, targets: self.front.resident.targets })?;
+            let resident = ResidentRows { starts, targets: self.front.resident.targets };
+            self.count(partner, (resident, self.front.batch))?;
         }
         while !self.awaited.is_empty() {
             self.arrive()?;
@@ -327,14 +364,15 @@ impl FrontPass<'_, '_> {
                 self.counting.shift(segment, place.starts, place.entry)?;
                 self.counting.count_heads(&self.front, segment, place.targets)?;
             }
-            self.count(partner, resident)?;
+            self.count(partner, (resident, partner))?;
             // The loader no longer receives once it has started the last copy.
             let _ = empty.send(slot);
         }
         Ok(())
     }
 
-    fn count(&mut self, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
+    /// Counts a partner batch. `resident` has the entries of a batch: the partner, or the front that it is a part of.
+    fn count(&mut self, partner: &RowBatch, resident: (ResidentRows, &RowBatch)) -> Result<()> {
         let numbers = self.counting.pair(&self.front, partner, resident)?;
         self.report(partner, &numbers)
     }

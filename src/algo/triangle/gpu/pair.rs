@@ -3,8 +3,8 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::arena_plan::{LONGEST_HASHED, most_tasks};
-use super::vertex_counts::VertexCounts;
-use super::{MANY, PAIR, TEXT};
+use super::counts::{DeviceEdgeCounts, EdgeCounts, VertexCounts};
+use super::programs::{COUNT, Counted, MANY, PAIR, PROGRAM, TEXT};
 use crate::algo::triangle::units::{Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, constant};
@@ -34,11 +34,11 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Loads the kernels. With `per_vertex`, they also count per vertex.
-    pub fn load(gpu: &Workspace, per_vertex: bool) -> Result<Kernels> {
+    /// Loads the kernels, which count what `counted` says.
+    pub fn load(gpu: &Workspace, counted: Counted) -> Result<Kernels> {
         let [shift_starts, count_heads, scatter_heads, list_tasks] =
-            gpu.kernels(&super::PROGRAM, ["shift_starts", "count_heads", "scatter_heads", "list_tasks"])?;
-        let count = &super::COUNT[usize::from(per_vertex)];
+            gpu.kernels(&PROGRAM, ["shift_starts", "count_heads", "scatter_heads", "list_tasks"])?;
+        let count = &COUNT[counted as usize];
         let [count_many, count_few] = gpu.kernels(count, ["count_many", "count_few"])?;
         let scan = Scan::load(gpu)?;
         Ok(Kernels { shift_starts, count_heads, scan, scatter_heads, list_tasks, count_many, count_few })
@@ -70,12 +70,14 @@ struct Pair {
     partner_block_count: u32,
     counts: u64,
     corners: u64,
+    front_edges: DeviceEdgeCounts,
+    partner_edges: DeviceEdgeCounts,
     tasks: u64,
     queue: u64,
     stop: u64,
 }
 
-const _: () = assert!(size_of::<Pair>() == 120, "the kernels have a static_assert of the same size");
+const _: () = assert!(size_of::<Pair>() == 152, "the kernels have a static_assert of the same size");
 
 impl DeviceRows {
     fn new(ResidentRows { starts, targets }: ResidentRows, first: u32, count: u64) -> DeviceRows {
@@ -161,6 +163,7 @@ pub struct CountingContext<'c, 'v> {
     pub stop_flag: &'c mut StopFlag,
     pub kernels: &'c Kernels,
     pub per_vertex: Option<&'c mut VertexCounts<'v>>,
+    pub per_edge: Option<&'c EdgeCounts>,
     pub stop: Stop<'c>,
     /// Total time in which the GPU did not wait for copies.
     pub busy: &'c mut Duration,
@@ -227,10 +230,17 @@ impl CountingContext<'_, '_> {
         Ok(())
     }
 
-    /// Counts the triangles of a partner batch whose heads were counted before. Returns the triangles and tested wedges
+    /// Counts the triangles of a partner batch whose heads were counted before. `resident` has the entries of the batch
+    /// `around`, which is the partner itself or the front that it is a part of. Returns the triangles and tested wedges
     /// of every pair of blocks, ordered by front block.
-    pub fn pair(&mut self, front: &Front<'_>, partner: &RowBatch, resident: ResidentRows) -> Result<Vec<u64>> {
+    pub fn pair(
+        &mut self,
+        front: &Front<'_>,
+        partner: &RowBatch,
+        (resident, around): (ResidentRows, &RowBatch),
+    ) -> Result<Vec<u64>> {
         self.group_heads(front, partner, resident)?;
+        let edges_of = |batch| self.per_edge.map_or_else(Default::default, |counts| counts.of_batch(batch));
         let blocks = (front.batch.segments.len(), partner.segments.len());
         let counts = front.counts.part(0..2 * (blocks.0 * blocks.1) as u64);
         let pair = Pair {
@@ -243,6 +253,8 @@ impl CountingContext<'_, '_> {
             partner_block_count: blocks.1 as u32,
             counts: counts.address(),
             corners: self.per_vertex.as_ref().map_or(0, |counts| counts.on_gpu.address()),
+            front_edges: edges_of(front.batch),
+            partner_edges: edges_of(around),
             tasks: front.tasks.address(),
             queue: front.words.address(),
             stop: self.stop_flag.address(),

@@ -1,10 +1,13 @@
-//! Counts of triangles per vertex: on the host for finished units, and on the GPU for later ones.
+//! Counts of triangles in GPU memory: per vertex, added to counts on the host now and then, and per edge.
 
 use crate::algo::searches::gpu::{joined, receive};
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Queue, Uploader};
+use crate::graph::block_store::BlockStore;
 use crate::process::signals;
+use crate::stream::RowBatch;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -25,10 +28,10 @@ pub struct VertexCounts<'a> {
 }
 
 impl<'a> VertexCounts<'a> {
-    /// Creates counts that begin with the values on the host. `on_gpu` has no memory yet.
-    pub fn new(on_host: &'a [AtomicU64]) -> VertexCounts<'a> {
+    /// Creates counts that begin with the values on the host. `on_gpu` has a zero for each vertex.
+    pub fn new(on_host: &'a [AtomicU64], on_gpu: DeviceSlice<u64>) -> VertexCounts<'a> {
         let guess = Duration::from_secs_f64(size_of_val(on_host) as f64 / MOVED_A_SECOND);
-        VertexCounts { on_host, on_gpu: DeviceSlice::default(), moved: (Instant::now(), guess) }
+        VertexCounts { on_host, on_gpu, moved: (Instant::now(), guess) }
     }
 
     /// Returns true if it is time to move the counts to the host, so that units can be reported: now and then, and
@@ -64,6 +67,60 @@ impl<'a> VertexCounts<'a> {
         let parts = |share| self.on_host.chunks(share).map(|part| part.iter());
         receive(uploader, words, self.on_host.len(), parts, |count, more| add(count, joined(more)))?;
         queue.fill(self.on_gpu, 0)
+    }
+}
+
+/// Counts of triangles of the edges of consecutive blocks.
+pub struct EdgeCounts {
+    blocks: Range<usize>,
+    /// Index of the first count of each block, and the number of all counts.
+    starts: Vec<u64>,
+    on_gpu: DeviceSlice<u32>,
+}
+
+/// Counts of entries of a batch in the form that kernels take. The layout must match `EdgeCounts` in the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct DeviceEdgeCounts {
+    counts: u64,
+    first: u32,
+    count: u32,
+}
+
+const _: () = assert!(size_of::<DeviceEdgeCounts>() == 16, "the kernels have a static_assert of the same size");
+
+impl EdgeCounts {
+    /// Divides `on_gpu` among the blocks `blocks` of `graph`, with one count for each edge.
+    pub fn new(graph: &BlockStore, blocks: Range<usize>, on_gpu: DeviceSlice<u32>) -> EdgeCounts {
+        let sizes = blocks.clone().map(|block| graph.size(block).entries);
+        let ends = sizes.scan(0, |sum, entries| {
+            *sum += entries;
+            Some(*sum)
+        });
+        EdgeCounts { blocks, starts: [0].into_iter().chain(ends).collect(), on_gpu }
+    }
+
+    /// Returns the counts of the edges of `block`, which is one of the blocks.
+    pub fn of_block(&self, block: usize) -> DeviceSlice<u32> {
+        let at = block - self.blocks.start;
+        self.on_gpu.part(self.starts[at]..self.starts[at + 1])
+    }
+
+    /// Returns the counts of those entries of `batch` that belong to the blocks.
+    pub fn of_batch(&self, batch: &RowBatch) -> DeviceEdgeCounts {
+        let (mut counts, mut before) = (DeviceEdgeCounts::default(), 0);
+        for segment in &batch.segments {
+            let entries = segment.entries.len() as u32;
+            if self.blocks.contains(&segment.block) {
+                if counts.count == 0 {
+                    let of_segment = self.of_block(segment.block).part(segment.entries.start as u64..u64::MAX);
+                    counts = DeviceEdgeCounts { counts: of_segment.address(), first: before, count: 0 };
+                }
+                counts.count += entries;
+            }
+            before += entries;
+        }
+        counts
     }
 }
 

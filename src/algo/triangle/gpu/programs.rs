@@ -1,0 +1,62 @@
+//! The GPU programs of triangle counting, and what they count.
+
+use crate::gpu::{COMMON, ProgramSource, SCAN, slice_bytes};
+
+/// The GPU program that groups heads.
+pub(super) static PROGRAM: ProgramSource =
+    ProgramSource { name: "triangle.cu", text: TEXT, headers: &[COMMON, COUNT_HEADERS[1]] };
+const COUNT_HEADERS: &[(&str, &str)] = &[
+    COMMON,
+    ("triangle_pair.cuh", PAIR),
+    ("triangle_few.cuh", include_str!("../../../../kernels/triangle_few.cuh")),
+    ("triangle_many.cuh", MANY),
+];
+/// The GPU programs that count triangles, one for each value of [`Counted`].
+pub(super) static COUNT: [ProgramSource; 3] = [
+    ProgramSource {
+        name: "triangle_count.cu",
+        text: include_str!("../../../../kernels/triangle_count.cu"),
+        headers: COUNT_HEADERS,
+    },
+    ProgramSource {
+        name: "triangle_corners.cu",
+        text: include_str!("../../../../kernels/triangle_corners.cu"),
+        headers: COUNT_HEADERS,
+    },
+    ProgramSource {
+        name: "triangle_edges.cu",
+        text: include_str!("../../../../kernels/triangle_edges.cu"),
+        headers: COUNT_HEADERS,
+    },
+];
+pub(super) const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
+pub(super) const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
+pub(super) const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
+
+/// What a GPU counts in addition to the triangles of each pair of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Nothing.
+    Total,
+    /// The triangles of each vertex.
+    Vertices,
+    /// The triangles of each edge of some blocks.
+    Edges,
+}
+
+impl Counted {
+    /// Returns the minimum bytes of GPU memory for the counters of a graph with `vertices` vertices, whose largest block
+    /// has `block` entries.
+    pub(super) fn least_bytes(self, vertices: u64, block: u64) -> u64 {
+        match self {
+            Counted::Total => 0,
+            Counted::Vertices => slice_bytes::<u64>(vertices),
+            Counted::Edges => slice_bytes::<u32>(block),
+        }
+    }
+}
+
+/// Returns the GPU programs that triangle counting launches.
+pub fn programs(counted: Counted) -> Vec<&'static ProgramSource> {
+    vec![&SCAN, &PROGRAM, &COUNT[counted as usize]]
+}

@@ -5,6 +5,7 @@
 // (count_heads, scan.cu, scatter_heads). Then row b is marked once, in a bitmap in shared memory (triangle_many.cuh) or,
 // if b has few heads, in a small hash table (triangle_few.cuh), and all its heads are probed against it. The kernels that
 // do so are in triangle_count.cu and, with counts of vertices or edges, in triangle_corners.cu or triangle_edges.cu, because a job needs one of the three.
+// triangle_links.cu has the kernel for the links of a directed graph, which takes the heads in their order without marks.
 //
 // On rows oriented by degree this is a form of the forward algorithm (Schank and Wagner 2005; Latapy 2008). Counting group
 // by group against a resident front follows MGT (Hu, Tao and Chung 2013) and PDTL (Giechaskiel et al. 2015).
@@ -14,12 +15,12 @@ extern "C" __global__ void __launch_bounds__(256) shift_starts(u32* starts, u32 
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < count; i += gridDim.x * 256) starts[i] += base;
 }
 
-// Adds 1 to counts[b - low] for every target b of `targets` in low .. high.
+// Adds 1 to counts[b - low] for every target b of `targets` in low .. high. A target may have `bits` bits in addition to b.
 extern "C" __global__ void __launch_bounds__(256)
-count_heads(const u32* targets, u32 entries, u32 low, u32 high, u32* counts) {
+count_heads(const u32* targets, u32 entries, u32 low, u32 high, u32* counts, u32 bits) {
     u32 step = gridDim.x * 256;
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < entries; i += step) {
-        u32 b = targets[i];
+        u32 b = targets[i] >> bits;
         if (b >= low && b < high) atomicAdd(&counts[b - low], 1u);
         if (i + step < i) break; // near 2^32 entries the index would overflow
     }
@@ -41,11 +42,11 @@ __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
 constexpr u32 SCATTERED = 1024;
 
 // Writes the heads of `rows` rows before every b in low .. high to their places. The rows have `entries` entries together. `starts` has only the
-// starts of these rows, because the end of the last one may not have arrived yet. If triangles of vertices are counted, a head has the number of its row
-// in the partner, which counts these from `first_row` on, instead of its start.
+// starts of these rows, because the end of the last one may not have arrived yet. If numbers of vertices are counted, a head has the number of its row
+// in the partner, which counts these from `first_row` on, instead of its start. A target may have `bits` bits in addition to b.
 extern "C" __global__ void __launch_bounds__(256)
 scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 low, u32 high, u32 block, u32* cursors,
-              u64* heads, u32 first_row) {
+              u64* heads, u32 first_row, u32 bits) {
     u32 base = starts[0], last = base + entries;
     u32 parts = (entries + SCATTERED - 1) / SCATTERED;
     for (u32 part = blockIdx.x * 8 + warp_id(); part < parts; part += gridDim.x * 8) {
@@ -63,7 +64,7 @@ scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 
                 }
                 u32 from = __shfl_sync(ALL_LANES, start, mine);
                 if (place < upto) {
-                    u32 b = targets[place];
+                    u32 b = targets[place] >> bits;
                     if (b >= low && b < high) {
                         u32 slot = atomicAdd(&cursors[b - low], 1u);
                         heads[slot] = (u64)(first_row != NO_ROW ? first_row + row + mine : from) << 32 | block << LENGTH_BITS | (place - from);

@@ -42,9 +42,9 @@ struct Pair {
     // First row of every block of the front.
     const u32* front_blocks;
     u32 front_block_count, partner_block_count;
-    // Number of triangles and of probes for every pair of blocks, by front block, then by partner block.
+    // Number of triangles and of probes for every pair of blocks, by front block, then by partner block. After them, the number of links of every pair.
     u64* counts;
-    // Number of triangles at every vertex, or null.
+    // Number of triangles or links at every vertex, or null.
     u64* corners;
     // Numbers of triangles of edges of the front and of the partner.
     EdgeCounts front_edges, partner_edges;

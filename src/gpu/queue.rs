@@ -68,6 +68,7 @@ arguments!(A B C D E F G);
 arguments!(A B C D E F G H);
 arguments!(A B C D E F G H I);
 arguments!(A B C D E F G H I J);
+arguments!(A B C D E F G H I J K);
 
 impl Queue {
     /// Makes a queue on the GPU `device`.

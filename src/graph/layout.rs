@@ -133,6 +133,25 @@ impl Layout {
         self.blocks.len()
     }
 
+    /// Returns the layout of a graph whose rows unite the two rows of each vertex of this directed graph. A row is in the
+    /// block of the vertex's out-row. A block that has only an in-row becomes empty.
+    pub fn merged(&self) -> Layout {
+        let mut granules: Vec<RowRange> = Vec::new();
+        // For each granule of this layout, the number of the new granules before it.
+        let mut before = Vec::with_capacity(self.granules.len() + 1);
+        for RowRange { rows, bound } in &self.granules {
+            before.push(granules.len());
+            let vertices = rows.start.div_ceil(2)..rows.end.div_ceil(2);
+            match granules.last_mut() {
+                Some(last) if vertices.is_empty() => last.bound += bound,
+                _ => granules.push(RowRange { rows: vertices, bound: *bound }),
+            }
+        }
+        before.push(granules.len());
+        let blocks = self.blocks.iter().map(|block| before[block.start]..before[block.end]).collect();
+        Layout { direction: Direction::Undirected, cut: self.cut, granules, blocks }
+    }
+
     /// Returns the sum of the upper bounds of all rows' lengths.
     pub fn bound(&self) -> u64 {
         self.granules.iter().map(|g| g.bound).sum()
@@ -174,7 +193,8 @@ impl Layout {
 
     fn span(&self, granules: &Range<usize>) -> RowRange {
         let parts = &self.granules[granules.clone()];
-        let rows = parts.first().map_or(0, |g| g.rows.start)..parts.last().map_or(0, |g| g.rows.end);
+        let start = self.granules.get(granules.start).map_or(self.rows(), |g| g.rows.start);
+        let rows = start..parts.last().map_or(start, |g| g.rows.end);
         RowRange { rows, bound: parts.iter().map(|g| g.bound).sum() }
     }
 }

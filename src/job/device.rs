@@ -378,6 +378,7 @@ mod tests {
         let triangles = |keys| names(&format!("[input]\nprepared = \"other\"\n[triangle]\n{keys}"));
         assert_eq!(triangles("per_vertex = true"), ["scan.cu", "triangle.cu", "triangle_corners.cu"]);
         assert_eq!(triangles("per_edge = true"), ["scan.cu", "triangle.cu", "triangle_edges.cu"]);
+        assert_eq!(triangles("clustering = 'directed'"), ["scan.cu", "triangle.cu", "triangle_links.cu"]);
         // Searches of several GPUs, methods that are not asked for, and other types of weights take seconds to compile.
         let searches = names("[input]\nprepared = \"other\"\n[bfs]\n[sssp]\nweights = { uniform = [0.0, 1.0] }\n");
         let several =

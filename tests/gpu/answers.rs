@@ -6,6 +6,7 @@ use serde_json::Value;
 
 const PER_VERTEX: &str = "[triangle]\nper_vertex = true\n";
 const PER_EDGE: &str = "[triangle]\nper_edge = true\n";
+const LINKS: &str = "[triangle]\nclustering = 'directed'\n";
 
 fn table(per_vertex: bool) -> &'static str {
     if per_vertex { PER_VERTEX } else { "" }
@@ -28,12 +29,12 @@ fn smallest(gpu: &Gpu, more: &str) -> String {
     named.split(" is needed").next().expect("a limit").to_owned()
 }
 
-/// What a GPU with `memory`, and with the least that does, counts: it must be what the processor does. With `parts`, it counts per edge, then per
-/// vertex, of which the report is.
+/// What a GPU with `memory`, and with the least that does, counts: it must be what the processor does. With `parts`, it counts per edge, then
+/// links, then per vertex, of which the report is.
 #[track_caller]
 fn same_as_cpu(gpu: &Gpu, edges: &[[u64; 2]], parts: bool, memory: &[&str]) -> Value {
-    if parts {
-        table_same_as_cpu(gpu, edges, PER_EDGE, memory);
+    for more in [PER_EDGE, LINKS].into_iter().filter(|_| parts) {
+        table_same_as_cpu(gpu, edges, more, memory);
     }
     table_same_as_cpu(gpu, edges, table(parts), memory)
 }

@@ -31,10 +31,11 @@ impl Gpu {
         Some(Gpu { cuda: Some(cuda_on_cpu()?), place: Place::new(), seed: 0 })
     }
 
-    /// A job on these edges, with more tables.
+    /// A job on these edges, with more tables. It keeps their direction if it counts links.
     pub fn job(&self, edges: &[[u64; 2]], more: &str) {
         let path = self.place.u32("edges.u32", edges);
-        self.place.job_on(&path, more);
+        let directed = more.contains("clustering = 'directed'");
+        self.place.job(&format!("path = '{}'\ndirected = {directed}\n", path.display()), more);
     }
 
     fn command(&self, env: &[(&str, &str)], args: &[&str]) -> std::process::Command {
@@ -146,6 +147,6 @@ impl Gpu {
 
 fn columns(workdir: &Path) -> Columns {
     let of_edges = ["triangle/source.npy", "triangle/target.npy", "triangle/support.npy"];
-    let names = ["triangles.npy", "degree.npy", "clustering.npy"].into_iter().chain(of_edges);
+    let names = ["triangles.npy", "degree.npy", "clustering.npy", "links.npy"].into_iter().chain(of_edges);
     names.map(|name| fs::read(workdir.join("out").join(name)).ok()).collect()
 }

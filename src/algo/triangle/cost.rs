@@ -8,10 +8,12 @@
 use crate::algo::triangle::Triangle;
 use crate::algo::triangle::cpu::links::{self, LinkCounter};
 use crate::algo::triangle::driver::RESULT_BYTES;
+use crate::algo::triangle::gpu::Counted;
 use crate::algo::triangle::work::ExpectedWork;
 use crate::algo::triangle::{Counter, Settings, units};
-use crate::algo::triangle::{comparisons, per_edge};
+use crate::algo::triangle::{comparisons, merged_rows, per_edge};
 use crate::algo::{Cost, GraphSize, RankResources};
+use crate::graph::stored;
 use crate::store::journal::Record;
 
 /// Nanoseconds that one thread takes for each edge, apart from its wedges.
@@ -48,6 +50,10 @@ const PROBES_ON_GPU: f64 = 5.2e11;
 const SUPPORTS_ON_GPU: f64 = 3e10;
 /// Nanoseconds in which the count of an edge is copied from a GPU to a file.
 const SUPPORT_FROM_GPU: f64 = 8.0;
+/// Number of wedges that a GPU tests per second if it counts links.
+const LINK_PROBES_ON_GPU: f64 = 1e11;
+/// Nanoseconds in which one thread merges an edge into a file of rows for a GPU.
+const MERGED: f64 = 10.0;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
@@ -76,7 +82,7 @@ fn with_comparisons(counted: Cost, graph: &GraphSize<'_>, resources: &RankResour
 
 /// Returns the cost of counting without counts per edge.
 fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-    let (per_vertex, is_directed) = (table.has_columns(), !table.takes_gpu(graph.direction));
+    let (per_vertex, is_directed) = (table.has_columns(), table.counted(graph.direction) == Counted::Links);
     let [host_memory, least_host_memory] = host_memory(graph, resources, (per_vertex, is_directed));
     let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
@@ -93,11 +99,18 @@ fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
         // Counting links uses no bits for the rows of hubs.
         (work.chunks, work.lookups) = (0.0, work.wedges);
     }
-    let each = counting(&work, resources) + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
+    // A GPU counts links from rows that the host merges into files.
+    let merges = is_directed && resources.on_gpu;
+    let merging = if merges { MERGED * work.edges / 1e9 / resources.threads as f64 } else { 0.0 };
+    let merged = if merges { stored::body_bytes(graph.vertices, graph.edges) + graph.blocks * PAGE } else { 0 };
+    let slower = if merges { PROBES_ON_GPU / LINK_PROBES_ON_GPU } else { 1.0 };
+    let each = merging
+        + slower * counting(&work, resources)
+        + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
     Cost {
         host_memory,
         least_host_memory,
-        disk: results + records,
+        disk: results + records + merged,
         exchange: gathered,
         seconds: f64::from(resources.trials) * each,
         label: match (per_vertex, is_directed) {
@@ -133,12 +146,16 @@ fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
 }
 
 /// Returns two numbers of bytes of host memory: for the fastest settings, and the minimum. With a GPU, both are the
-/// bytes of the counts per vertex.
+/// bytes of the counts per vertex, and, for links, of what the host does before and after.
 fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is_directed): (bool, bool)) -> [u64; 2] {
     let (GraphSize { vertices, edges, longest_row, .. }, threads) = (*graph, resources.threads);
     let counts = if per_vertex { 8 * vertices } else { 0 };
     if resources.on_gpu {
-        return [counts; 2];
+        // A row of a block counts as an entry at least, in one of the two rows of its vertex.
+        let block = per_edge::largest_block(graph);
+        let block = merged_rows::block_bytes(2 * block.min(vertices), block, longest_row);
+        let merging = block.max(links::degrees_bytes(threads, vertices, longest_row));
+        return [counts + if is_directed { merging } else { 0 }; 2];
     }
     [resources.free.saturating_sub(counts), 0].map(|free| {
         if is_directed {

@@ -1,14 +1,14 @@
 //! Counts all triangles of a graph in units, which are pairs of blocks. Each counted unit is appended to a journal.
 
-use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::gpu::{Counted, Gpu};
 use crate::algo::triangle::output::PairTimes;
 use crate::algo::triangle::per_edge::{EdgeGroups, SupportFiles};
 use crate::algo::triangle::units::{self, Backend, Stop, Sum};
 use crate::algo::triangle::work_queue::WorkQueue;
+use crate::algo::triangle::{PairCount, merged_rows};
 use crate::algo::{ChosenDevice, Run};
-use crate::comm::{on_leader, reports_for_node};
+use crate::comm::on_leader;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::block_store::BlockStore;
@@ -43,7 +43,7 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
         Some(files) => {
             EdgeGroups::new(graph, run, files, &done, &stop)?.map(|groups| -> Box<dyn Backend> { Box::new(groups) })
         }
-        None => counter(graph, run, None, &stop)?,
+        None => counter(graph, run, None, &stop)?.0,
     };
     let queue = WorkQueue { comm, graph: &graph.block_store, done: &done };
     let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
@@ -62,16 +62,17 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
 }
 
 /// Creates the counter for the triangles of `graph`. If `per_vertex` is given, it also counts per vertex: triangles, or
-/// links in a directed graph. Returns `None` if other ranks have GPUs and this one does not. Collective.
+/// links in a directed graph. It is `None` if other ranks have GPUs and this one does not. Also returns the rows that it
+/// counts, unless they are those of `graph`. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::Lost`].
+/// [`Error::Limit`], [`Error::Lost`]; disk errors.
 pub(super) fn counter<'a>(
     graph: &Graph,
     run: &Run<'a>,
     per_vertex: Option<&'a [AtomicU64]>,
     stop: Stop<'a>,
-) -> Result<Option<Box<dyn Backend + 'a>>> {
+) -> Result<(Option<Box<dyn Backend + 'a>>, Option<BlockStore>)> {
     let (blocks, vertices, devices) = (&graph.block_store, graph.info.connected, run.devices);
     let counted = if per_vertex.is_some() { Counted::Vertices } else { Counted::Total };
     let gpu = |lease| Gpu::new(blocks, vertices, lease, counted, stop);
@@ -81,20 +82,30 @@ pub(super) fn counter<'a>(
         Box::new(cpu)
     };
     if let (Direction::Directed, Some(links)) = (graph.info.direction, per_vertex) {
-        if reports_for_node(run.comm, devices.workspace.is_some()) {
-            tracing::warn!("counting on the CPU: no GPU counts clustering = \"directed\"");
-        }
-        return Cpu::of_links(blocks, run.threads, run.budget, links, stop).map(|cpu| Some(all_alike(cpu)));
+        let cpu =
+            || Cpu::of_links(blocks, run.threads, run.budget, links, stop).map(|cpu| (Some(all_alike(cpu)), None));
+        let gpu = |lease| {
+            let rows = merged_rows::build(blocks, (&run.units.files()?, run.units.key), run.threads, run.budget)?;
+            let mut gpu = Gpu::new(&rows, vertices, lease, Counted::Links, stop)?;
+            gpu.place_blocks(&rows, per_vertex, None)?;
+            Ok((gpu, rows))
+        };
+        let on_gpu = |counting: Box<_>| {
+            let (gpu, rows): (Gpu<'_>, BlockStore) = *counting;
+            (Some(Box::new(gpu) as Box<dyn Backend>), Some(rows))
+        };
+        return devices.choose_alone(blocks.is_local(), gpu, on_gpu, cpu);
     }
     let cpu = || Cpu::new(blocks, vertices, run.threads, run.budget, per_vertex, stop);
-    Ok(match devices.choose(blocks.is_local(), gpu, cpu)? {
+    let counter: Option<Box<dyn Backend>> = match devices.choose(blocks.is_local(), gpu, cpu)? {
         ChosenDevice::Gpu(mut gpu) => {
             gpu.place_blocks(blocks, per_vertex, devices.peers.reachable())?;
             Some(Box::new(gpu))
         }
         ChosenDevice::Cpu(cpu) => Some(all_alike(cpu)),
         ChosenDevice::Nothing => None,
-    })
+    };
+    Ok((counter, None))
 }
 
 /// The journal of a count, and the sums over the units in it.

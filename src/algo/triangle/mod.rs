@@ -46,7 +46,7 @@
 //! s at 26 and 3.1 s at 29.
 //!
 //! With `clustering = "directed"`, [`cpu::links`] counts the same units of a directed graph, and finds for each
-//! vertex the number of directed edges between its neighbours.
+//! vertex the number of directed edges between its neighbours. A GPU counts them from [`merged_rows`].
 //!
 //! With `per_edge = true` ([`per_edge`]) each triangle is added to the counters of its three edges ([`cpu::edges`]), by the
 //! same units and tests. The place of an entry in its row is known or follows from the marks before it. Edges of row `c`
@@ -70,6 +70,7 @@ pub mod cpu;
 mod driver;
 mod figures;
 pub mod gpu;
+mod merged_rows;
 mod options;
 mod output;
 mod per_edge;

@@ -71,17 +71,14 @@ impl Triangle {
         self.clustering == Direction::Directed
     }
 
-    /// Returns true if a GPU can do this count. `direction` says whether the graph is directed.
-    pub(super) fn takes_gpu(&self, direction: Direction) -> bool {
-        !self.counts_links() || direction == Direction::Undirected
-    }
-
-    /// Returns what a GPU counts in addition to the triangles of each pair of blocks.
-    pub(super) fn counted(&self) -> Counted {
-        match (self.per_edge, self.has_columns()) {
-            (true, _) => Counted::Edges,
-            (false, true) => Counted::Vertices,
-            (false, false) => Counted::Total,
+    /// Returns what a GPU counts in addition to the triangles of each pair of blocks. `direction` says whether the graph is
+    /// directed. The links of an undirected graph follow from the triangles.
+    pub(super) fn counted(&self, direction: Direction) -> Counted {
+        match (self.per_edge, self.has_columns(), direction) {
+            (true, ..) => Counted::Edges,
+            (false, true, Direction::Directed) if self.counts_links() => Counted::Links,
+            (false, true, _) => Counted::Vertices,
+            (false, false, _) => Counted::Total,
         }
     }
 

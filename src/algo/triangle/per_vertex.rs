@@ -110,7 +110,8 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     let stop = || signals::stop_requested().filter(|_| stop_requested_at.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
     let before = book.nanos;
-    let mut counter = counter(graph, run, Some(&counts), &stop)?;
+    let (mut counter, merged) = counter(graph, run, Some(&counts), &stop)?;
+    let blocks = merged.as_ref().unwrap_or(&graph.block_store);
     let book = Mutex::new(book);
     let alone = comm.ranks() == 1;
     let keep = &mut |units: &[(u64, PairCount)]| {
@@ -139,8 +140,8 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
         if stops { Err(round::stopped(comm)) } else { Ok(()) }
     };
     let between: BetweenGroups<'_> = if alone { None } else { Some(&mut at_barrier) };
-    WorkQueue { comm, graph: &graph.block_store, done: &done }.count(counter.as_deref_mut(), keep, between)?;
-    drop(counter);
+    WorkQueue { comm, graph: blocks, done: &done }.count(counter.as_deref_mut(), keep, between)?;
+    drop((counter, merged));
     let mut book = book.into_inner();
     // Writing results takes time. If the job is stopped meanwhile, the count must not be lost.
     if comm.is_leader() && book.checkpoint.is_worth_it() {
@@ -148,7 +149,12 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     }
     let VertexCheckpoint { sum, nanos, .. } = book;
     let (sum, seconds) = on_leader(comm, || Ok((sum, nanos as f64 / 1e9)))?;
-    let totals = on_leader(comm, || finish(table, graph, run, &counts, sum))?;
+    let totals = on_leader(comm, || {
+        let totals = finish(table, graph, run, &counts, sum)?;
+        // Merged rows of this run, or of an earlier one on a GPU.
+        run.units.remove_files()?;
+        Ok(totals)
+    })?;
     Ok((sum, seconds, totals))
 }
 

@@ -1,6 +1,6 @@
 //! Implements the algorithm of the table `[triangle]`.
 
-use crate::algo::triangle::gpu::{self, Gpu};
+use crate::algo::triangle::gpu::{self, Counted, Gpu};
 use crate::algo::triangle::output::{Comparisons, EdgeSupport, TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::SavedCounts;
 use crate::algo::triangle::{
@@ -49,26 +49,31 @@ impl Algorithm for Triangle {
     }
 
     fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        gpu::programs(self.counted())
+        gpu::programs(self.counted(self.clustering))
+    }
+
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        // Links may be asked for of a graph without direction.
+        if self.counts_links() { gpu::programs(Counted::Vertices) } else { Vec::new() }
     }
 
     fn units(&self, blocks: u64) -> u64 {
         units::total(blocks as usize)
     }
 
-    fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
-        let (row, block) = (graph.gpu_row.unwrap_or(0), per_edge::largest_block(graph));
-        self.takes_gpu(graph.direction).then(|| Gpu::least_bytes(self.counted(), graph.vertices, row, block))
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+        let (counted, row) = (self.counted(graph.direction), graph.gpu_row.unwrap_or(0));
+        let least = || Gpu::least_bytes(counted, graph.vertices, row, per_edge::largest_block(graph));
+        // Several ranks count links on CPUs, because each would have to merge all rows.
+        (counted != Counted::Links || ranks == 1).then(least)
     }
 
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
         let counts = if self.has_columns() { 8 * layout.rows() } else { 0 };
-        // Comparisons are counted on the host, along whole rows. Counts per edge are written with the edges.
-        let takes = !self.comparisons
-            && !self.per_edge
-            && self.takes_gpu(layout.direction())
-            && Gpu::counts(layout, sizes, bytes, self.counted());
-        takes.then_some(counts)
+        // The host counts comparisons along whole rows, writes the edges with counts per edge, and merges rows for links.
+        let counted = self.counted(layout.direction());
+        let takes = !self.comparisons && !matches!(counted, Counted::Edges | Counted::Links);
+        (takes && Gpu::counts(layout, sizes, bytes, counted)).then_some(counts)
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {

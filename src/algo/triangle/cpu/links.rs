@@ -158,7 +158,7 @@ fn vertices(rows: Range<u32>) -> Range<u32> {
 }
 
 /// Returns the codes of the rows of `vertices`, and the end of each row among them.
-fn merged(graph: &BlockStore, vertices: Range<u32>) -> (Vec<u32>, Vec<u32>) {
+pub fn merged(graph: &BlockStore, vertices: Range<u32>) -> (Vec<u32>, Vec<u32>) {
     let all = || graph.rows(2 * vertices.start..2 * vertices.end);
     let mut codes = Vec::with_capacity(all().map(|(_, row)| row.len()).sum());
     let mut ends = Vec::with_capacity(vertices.len());

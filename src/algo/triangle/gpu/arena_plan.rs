@@ -70,7 +70,7 @@ impl ArenaPlan {
 
     /// Returns true if `batch`, which is in GPU memory as a part of `front`, can be counted with `front`.
     pub fn fits_resident(self, front: &RowBatch, batch: &RowBatch) -> bool {
-        let counts = slice_bytes::<u64>(2 * (front.segments.len() * batch.segments.len()) as u64);
+        let counts = slice_bytes::<u64>(3 * (front.segments.len() * batch.segments.len()) as u64);
         slice_bytes::<u64>(batch.entries) <= self.heads
             && slice_bytes::<u64>(most_tasks(front, batch)) + counts <= self.rest
             && batch.segments.len() <= MOST_PARTNERS

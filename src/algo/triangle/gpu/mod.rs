@@ -378,18 +378,19 @@ impl FrontPass<'_, '_> {
     }
 
     /// Reports the counts of every pair of a front segment and a partner segment. `numbers` has the triangles and the
-    /// tested wedges of each pair.
+    /// tested wedges of each pair, then the links of each.
     fn report(&mut self, partner: &RowBatch, numbers: &[u64]) -> Result<()> {
         let UnreportedParts { gathering, parts } = &mut *self.open;
-        let mut numbers = numbers.chunks_exact(2);
+        let (numbers, links) = numbers.split_at(numbers.len() / 3 * 2);
+        let mut numbers = numbers.chunks_exact(2).zip(links);
         for front in &self.front.batch.segments {
             for partner in &partner.segments {
-                let Some(&[triangles, probes]) = numbers.next() else { continue };
+                let Some((&[triangles, probes], &links)) = numbers.next() else { continue };
                 if !self.front.work.wants(front.block, partner.block) {
                     continue;
                 }
                 let pairs = (front.rows.len() * partner.rows.len()) as u64;
-                let count = PairCount { triangles, probes, links: 0 };
+                let count = PairCount { triangles, probes, links };
                 let part = Part { front: front.block, partner: partner.block, pairs, count };
                 if self.counting.per_vertex.is_some() {
                     gathering.add(self.front.work.graph, &part);

@@ -29,8 +29,17 @@ pub struct Kernels {
     scan: Scan,
     scatter_heads: Kernel,
     list_tasks: Kernel,
-    count_many: Kernel,
-    count_few: Kernel,
+    count: CountKernels,
+    /// Number of bits of an entry in addition to the neighbour.
+    bits: u32,
+}
+
+/// The kernels that count.
+enum CountKernels {
+    /// For rows of the front with many heads, and for those with few.
+    Rows { many: Kernel, few: Kernel },
+    /// For links, head by head.
+    Links(Kernel),
 }
 
 impl Kernels {
@@ -39,9 +48,15 @@ impl Kernels {
         let [shift_starts, count_heads, scatter_heads, list_tasks] =
             gpu.kernels(&PROGRAM, ["shift_starts", "count_heads", "scatter_heads", "list_tasks"])?;
         let count = &COUNT[counted as usize];
-        let [count_many, count_few] = gpu.kernels(count, ["count_many", "count_few"])?;
+        let (count, bits) = if counted == Counted::Links {
+            let [links] = gpu.kernels(count, ["count_links"])?;
+            (CountKernels::Links(links), 1)
+        } else {
+            let [many, few] = gpu.kernels(count, ["count_many", "count_few"])?;
+            (CountKernels::Rows { many, few }, 0)
+        };
         let scan = Scan::load(gpu)?;
-        Ok(Kernels { shift_starts, count_heads, scan, scatter_heads, list_tasks, count_many, count_few })
+        Ok(Kernels { shift_starts, count_heads, scan, scatter_heads, list_tasks, count, bits })
     }
 }
 
@@ -118,7 +133,7 @@ impl<'p> Front<'p> {
         for partner in partners {
             heads = heads.max(partner.entries);
             tasks = tasks.max(most_tasks(batch, partner));
-            counts = counts.max(2 * (batch.segments.len() * partner.segments.len()) as u64);
+            counts = counts.max(3 * (batch.segments.len() * partner.segments.len()) as u64);
         }
         let arena = &mut gpu.arena;
         Some(Front {
@@ -197,7 +212,8 @@ impl CountingContext<'_, '_> {
     pub fn count_heads(&self, front: &Front<'_>, segment: &Segment, targets: DeviceSlice<u32>) -> Result<()> {
         for window in front.windows(segment.block) {
             let counts = front.counts_from(window.start);
-            let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
+            let Range { start: low, end: high } = window;
+            let arguments = (targets.address(), targets.len() as u32, low, high, counts, self.kernels.bits);
             let grid = self.queue.grid(targets.len());
             // SAFETY: the arguments have the types that the kernel declares; the window consists of rows of the front.
             unsafe { self.queue.launch(&self.kernels.count_heads, grid, arguments)? };
@@ -209,7 +225,7 @@ impl CountingContext<'_, '_> {
     /// its segments must be counted before.
     fn group_heads(&self, front: &Front<'_>, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
         let ResidentRows { starts, targets } = resident;
-        let Kernels { scan, scatter_heads, .. } = self.kernels;
+        let Kernels { scan, scatter_heads, bits, .. } = self.kernels;
         scan.launch(self.queue, front.ends, front.sums)?;
         let mut row = 0;
         for (i, segment) in partner.segments.iter().enumerate() {
@@ -218,7 +234,8 @@ impl CountingContext<'_, '_> {
             for Range { start: low, end: high } in front.windows(segment.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
                 let first_row = if self.per_vertex.is_some() { row as u32 } else { NO_ROW };
-                let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads, first_row);
+                let (rows, block) = (rows as u32, i as u32);
+                let arguments = (starts, rows, entries, targets, low, high, block, cursors, heads, first_row, *bits);
                 // One warp per `SCATTERED` entries.
                 let grid = self.queue.grid((segment.entries.len() as u64).div_ceil(SCATTERED) * 32);
                 // SAFETY: the arguments have the types that the kernel declares; there is room for a head for every
@@ -232,7 +249,7 @@ impl CountingContext<'_, '_> {
 
     /// Counts the triangles of a partner batch whose heads were counted before. `resident` has the entries of the batch
     /// `around`, which is the partner itself or the front that it is a part of. Returns the triangles and tested wedges
-    /// of every pair of blocks, ordered by front block.
+    /// of every pair of blocks, ordered by front block. After them come the links of every pair.
     pub fn pair(
         &mut self,
         front: &Front<'_>,
@@ -242,7 +259,7 @@ impl CountingContext<'_, '_> {
         self.group_heads(front, partner, resident)?;
         let edges_of = |batch| self.per_edge.map_or_else(Default::default, |counts| counts.of_batch(batch));
         let blocks = (front.batch.segments.len(), partner.segments.len());
-        let counts = front.counts.part(0..2 * (blocks.0 * blocks.1) as u64);
+        let counts = front.counts.part(0..3 * (blocks.0 * blocks.1) as u64);
         let pair = Pair {
             front: DeviceRows::new(front.resident, front.first_row, front.batch.rows),
             partner: DeviceRows::new(resident, partner.first_row(front.work.graph), partner.rows),
@@ -261,18 +278,21 @@ impl CountingContext<'_, '_> {
         };
         self.queue.fill(counts, 0)?;
         self.queue.fill(front.words, 0)?;
-        let Kernels { list_tasks, count_many, count_few, .. } = self.kernels;
         let tally = TALLY_BYTES * blocks.1 as u32;
-        let (many, few) = (MARK_BYTES + tally, TABLE_BYTES + tally);
         let grid = |kernel: &Kernel, shared| -> Result<Grid> {
             Ok(Grid { blocks: kernel.blocks_at_once(THREADS, shared)?, threads: THREADS, shared })
         };
         let rows = self.queue.grid(front.batch.rows);
         // SAFETY: the arguments have the types that the kernels declare; no span is freed before the queue is finished.
         unsafe {
-            self.queue.launch(list_tasks, rows, (pair, front.tasks.address()))?;
-            self.queue.launch(count_many, grid(count_many, many)?, (pair,))?;
-            self.queue.launch(count_few, grid(count_few, few)?, (pair,))?;
+            match &self.kernels.count {
+                CountKernels::Rows { many, few } => {
+                    self.queue.launch(&self.kernels.list_tasks, rows, (pair, front.tasks.address()))?;
+                    self.queue.launch(many, grid(many, MARK_BYTES + tally)?, (pair,))?;
+                    self.queue.launch(few, grid(few, TABLE_BYTES + tally)?, (pair,))?;
+                }
+                CountKernels::Links(links) => self.queue.launch(links, grid(links, 0)?, (pair,))?,
+            }
         }
         // The heads of the next partner are counted from zero.
         self.queue.fill(front.ends, 0)?;

@@ -12,7 +12,7 @@ const COUNT_HEADERS: &[(&str, &str)] = &[
     ("triangle_many.cuh", MANY),
 ];
 /// The GPU programs that count triangles, one for each value of [`Counted`].
-pub(super) static COUNT: [ProgramSource; 3] = [
+pub(super) static COUNT: [ProgramSource; 4] = [
     ProgramSource {
         name: "triangle_count.cu",
         text: include_str!("../../../../kernels/triangle_count.cu"),
@@ -28,6 +28,11 @@ pub(super) static COUNT: [ProgramSource; 3] = [
         text: include_str!("../../../../kernels/triangle_edges.cu"),
         headers: COUNT_HEADERS,
     },
+    ProgramSource {
+        name: "triangle_links.cu",
+        text: include_str!("../../../../kernels/triangle_links.cu"),
+        headers: &[COMMON, COUNT_HEADERS[1]],
+    },
 ];
 pub(super) const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
 pub(super) const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
@@ -42,6 +47,9 @@ pub enum Counted {
     Vertices,
     /// The triangles of each edge of some blocks.
     Edges,
+    /// The links of each vertex: the directed edges between its neighbours. Rows have codes, as those of
+    /// [`merged_rows`](crate::algo::triangle::merged_rows).
+    Links,
 }
 
 impl Counted {
@@ -50,7 +58,7 @@ impl Counted {
     pub(super) fn least_bytes(self, vertices: u64, block: u64) -> u64 {
         match self {
             Counted::Total => 0,
-            Counted::Vertices => slice_bytes::<u64>(vertices),
+            Counted::Vertices | Counted::Links => slice_bytes::<u64>(vertices),
             Counted::Edges => slice_bytes::<u32>(block),
         }
     }

@@ -6,7 +6,7 @@ use crate::algo::triangle::cpu::probe::MARK_IDS;
 use crate::algo::triangle::cpu::tile::Tile;
 use crate::algo::triangle::tests::work_source::Taken;
 use crate::algo::triangle::units::{self, Part, PartialUnits, Sum, total};
-use crate::algo::triangle::{Settings, Triangle};
+use crate::algo::triangle::{Settings, Triangle, merged_rows};
 use crate::algo::{Algorithm, StoredUnits, UnitsContent};
 use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
@@ -152,6 +152,34 @@ fn ids_too_high_to_be_marked_are_compared() {
     let first = MARK_IDS / 2 - 4;
     let edges = (0..12u32).flat_map(|u| (0..12).map(move |v| (u, v))).filter(|(u, v)| (3 * u + 5 * v) % 7 < 4);
     Digraph::new(first + 12, edges.map(|(u, v)| (first + u, first + v))).check(u64::MAX, (1, 2), u64::MAX);
+}
+
+/// Each vertex has the codes of its smaller neighbours, in the block that has its out-row.
+#[test]
+fn merged_rows_have_the_blocks_of_the_out_rows() {
+    let edges = (0..60u32).flat_map(|u| (0..60).map(move |v| (u, v))).filter(|(u, v)| (3 * u + 5 * v) % 7 < 4);
+    let graph = Digraph::new(60, edges);
+    let code = |u: u32, v: u32| match (graph.edges.contains(&(u, v)), graph.edges.contains(&(v, u))) {
+        (false, false) => None,
+        (one, other) => Some(2 * v + u32::from(one && other)),
+    };
+    for target in [1, 7, 50, 300, u64::MAX] {
+        let (store, _folder) = graph.stored(target);
+        let folder = tempfile::tempdir().expect("a folder");
+        let budget = Budget::new(1 << 30, 1).expect("enough");
+        let rows = merged_rows::build(&store, (folder.path(), 1), 2, &budget).expect("enough");
+        assert_eq!(rows.len(), store.len());
+        for v in 0..60u32 {
+            assert_eq!(rows.layout.block_of(v), store.layout.block_of(2 * v), "{target}");
+            assert_eq!(rows.row(v), (0..v).filter_map(|u| code(v, u)).collect::<Vec<_>>());
+        }
+        let mut last = 0;
+        for block in 0..rows.len() {
+            assert_eq!(rows.layout.block(block).rows.start, last, "{target}");
+            last = rows.layout.block(block).rows.end;
+        }
+        assert_eq!(last, 60);
+    }
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! Rows of codes in files, from which a GPU counts the links of a directed graph. The row of a vertex has a code for each
+//! smaller neighbour: twice the neighbour, plus 1 if the edge goes both ways.
+//!
+//! The host merges the out-row and the in-row of each vertex into its row of codes, once per trial. Block `b` has the
+//! rows of the vertices whose out-rows are in block `b` of the graph, so units are the same as those of a CPU.
+
+use crate::algo::triangle::cpu::links::merged;
+use crate::error::Result;
+use crate::graph::block_store::BlockStore;
+use crate::graph::half::Half;
+use crate::graph::stored;
+use crate::memory::Budget;
+use crate::process::signals;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Returns the bytes of memory that merging a block of `rows` rows with `entries` entries takes. The in-row of its last
+/// vertex may be in the next block. No row has more than `row` entries.
+pub(super) fn block_bytes(rows: u64, entries: u64, row: u64) -> u64 {
+    4 * (rows + entries + row)
+}
+
+/// Merges the rows of `graph` into files of the folder `folder`, and opens them. `key` identifies the files. Takes
+/// memory for at most `threads` blocks at a time.
+///
+/// # Errors
+/// [`crate::Error::Limit`], disk errors, a stop.
+pub(super) fn build(
+    graph: &BlockStore,
+    (folder, key): (&Path, u64),
+    threads: usize,
+    budget: &Budget,
+) -> Result<BlockStore> {
+    let layout = graph.layout.merged();
+    let sizes = (0..graph.len()).map(|b| graph.size(b));
+    let row = graph.extremes().row;
+    let largest = sizes.map(|size| block_bytes(size.rows, size.entries, row)).max().unwrap_or(0);
+    let at_once = (budget.free() / largest.max(1)).clamp(1, threads as u64);
+    let _scratch = budget.reserve(at_once * largest, "merging out-rows and in-rows")?;
+    let blocks: Vec<usize> = (0..layout.blocks()).collect();
+    for some in blocks.chunks(at_once as usize) {
+        signals::check()?;
+        some.par_iter().try_for_each(|&b| {
+            let rows = layout.block(b).rows;
+            let (ends, codes) = merged(graph, rows.start as u32..rows.end as u32);
+            let starts = std::iter::once(&0).chain(&ends);
+            let lengths: Vec<u32> = ends.iter().zip(starts).map(|(end, start)| end - start).collect();
+            // The files are made again after a loss of power.
+            let _pending = stored::write(folder, key, &layout, b, &[(&lengths, &codes)])?;
+            graph.release(b);
+            Ok(())
+        })?;
+    }
+    BlockStore::open(folder, key, Half::Lower, layout)
+}

@@ -33,10 +33,9 @@ fn gpu(job: &Ranks, cuda: &std::path::Path) -> String {
 
 #[test]
 fn ranks_that_share_a_gpu_leave_the_same() {
-    let Some((mut job, cuda, known, stored)) = job(&format!("{KEEP}{CORNERS}"), 20_000) else { return };
-    // From the host, then from each other's GPUs.
-    for (ranks, ipc) in [(3, 0), (2, 1)] {
-        job.forget();
+    // From the host, then from each other's GPUs. Ranks divide counts of edges by groups of blocks.
+    for (table, ranks, ipc) in [(CORNERS, 3, 0), (CORNERS, 2, 1), ("[triangle]\nper_edge = true\n", 3, 1)] {
+        let Some((mut job, cuda, known, stored)) = job(&format!("{KEEP}{table}"), 20_000) else { return };
         job.on = (0..ranks).map(|rank| (rank, format!("{} CUDA_ON_CPU_IPC={ipc}", gpu(&job, &cuda)))).collect();
         let ran = job.run(ranks, &["--quiet", "--set", "run.device=gpu"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
@@ -45,13 +44,13 @@ fn ranks_that_share_a_gpu_leave_the_same() {
         let report = job.place.read_report();
         assert_eq!((answer(&report), &report["device"]), (answer(&known), &"gpu".into()), "{ranks} ranks");
         same_files("a GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);
+        // One GPU for several ranks, where that is not wanted.
+        ended(
+            &job.run(2, &["--quiet", "--fresh", "--set", "run.device=gpu", "--set", "run.gpu_sharing=refuse"]),
+            2,
+            &["2 ranks on ", "1 GPU", "gpu_sharing"],
+        );
     }
-    // One GPU for two ranks, where that is not wanted.
-    ended(
-        &job.run(2, &["--quiet", "--fresh", "--set", "run.device=gpu", "--set", "run.gpu_sharing=refuse"]),
-        2,
-        &["2 ranks on ", "1 GPU", "gpu_sharing"],
-    );
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
         Some(files) => {
             EdgeGroups::new(graph, run, files, &done, &stop)?.map(|groups| -> Box<dyn Backend> { Box::new(groups) })
         }
-        None => counter(graph, run, None, &stop)?.0,
+        None => counter(graph, run, None, &stop)?.backend,
     };
     let queue = WorkQueue { comm, graph: &graph.block_store, done: &done };
     let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
@@ -61,9 +61,16 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
     })
 }
 
+/// The counter of a rank.
+pub(super) struct RankCounter<'a> {
+    /// `None` if other ranks have GPUs and this one does not.
+    pub(super) backend: Option<Box<dyn Backend + 'a>>,
+    /// The rows that it counts, unless they are those of the graph.
+    pub(super) merged: Option<BlockStore>,
+}
+
 /// Creates the counter for the triangles of `graph`. If `per_vertex` is given, it also counts per vertex: triangles, or
-/// links in a directed graph. It is `None` if other ranks have GPUs and this one does not. Also returns the rows that it
-/// counts, unless they are those of `graph`. Collective.
+/// links in a directed graph. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`]; disk errors.
@@ -72,32 +79,31 @@ pub(super) fn counter<'a>(
     run: &Run<'a>,
     per_vertex: Option<&'a [AtomicU64]>,
     stop: Stop<'a>,
-) -> Result<(Option<Box<dyn Backend + 'a>>, Option<BlockStore>)> {
+) -> Result<RankCounter<'a>> {
     let (blocks, vertices, devices) = (&graph.block_store, graph.info.connected, run.devices);
-    let counted = if per_vertex.is_some() { Counted::Vertices } else { Counted::Total };
-    let gpu = |lease| Gpu::new(blocks, vertices, lease, counted, stop);
     let all_alike = |mut cpu: Cpu<'a>| -> Box<dyn Backend + 'a> {
         // All ranks use the same resident fronts.
         run.comm.all_min(std::slice::from_mut(cpu.resident()));
         Box::new(cpu)
     };
     if let (Direction::Directed, Some(links)) = (graph.info.direction, per_vertex) {
-        let cpu =
-            || Cpu::of_links(blocks, run.threads, run.budget, links, stop).map(|cpu| (Some(all_alike(cpu)), None));
         let gpu = |lease| {
             let rows = merged_rows::build(blocks, (&run.units.files()?, run.units.key), run.threads, run.budget)?;
             let mut gpu = Gpu::new(&rows, vertices, lease, Counted::Links, stop)?;
             gpu.place_blocks(&rows, per_vertex, None)?;
-            Ok((gpu, rows))
+            let backend: Box<dyn Backend> = Box::new(gpu);
+            Ok(RankCounter { backend: Some(backend), merged: Some(rows) })
         };
-        let on_gpu = |counting: Box<_>| {
-            let (gpu, rows): (Gpu<'_>, BlockStore) = *counting;
-            (Some(Box::new(gpu) as Box<dyn Backend>), Some(rows))
+        let cpu = || {
+            let cpu = Cpu::of_links(blocks, run.threads, run.budget, links, stop)?;
+            Ok(RankCounter { backend: Some(all_alike(cpu)), merged: None })
         };
-        return devices.choose_alone(blocks.is_local(), gpu, on_gpu, cpu);
+        return devices.choose_alone(blocks.is_local(), gpu, |counter| *counter, cpu);
     }
+    let counted = if per_vertex.is_some() { Counted::Vertices } else { Counted::Total };
+    let gpu = |lease| Gpu::new(blocks, vertices, lease, counted, stop);
     let cpu = || Cpu::new(blocks, vertices, run.threads, run.budget, per_vertex, stop);
-    let counter: Option<Box<dyn Backend>> = match devices.choose(blocks.is_local(), gpu, cpu)? {
+    let backend: Option<Box<dyn Backend>> = match devices.choose(blocks.is_local(), gpu, cpu)? {
         ChosenDevice::Gpu(mut gpu) => {
             gpu.place_blocks(blocks, per_vertex, devices.peers.reachable())?;
             Some(Box::new(gpu))
@@ -105,7 +111,7 @@ pub(super) fn counter<'a>(
         ChosenDevice::Cpu(cpu) => Some(all_alike(cpu)),
         ChosenDevice::Nothing => None,
     };
-    Ok((counter, None))
+    Ok(RankCounter { backend, merged: None })
 }
 
 /// The journal of a count, and the sums over the units in it.

@@ -302,7 +302,7 @@ pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &R
     let bytes =
         |free: u64| counting(free).max(InputIds::bytes(vertices)).max(if table.per_vertex { 8 * vertices } else { 0 });
     let at_once = match resources.gpu_memory {
-        bytes if resources.on_gpu => gpu::edges_at_once(edges, block, bytes),
+        bytes if resources.on_gpu => gpu::edges_at_once(edges, block, graph.gpu_row.unwrap_or(0), bytes),
         _ => at_once(resources.free),
     };
     let most = largest_group(edges, at_once, resources.ranks);

@@ -8,7 +8,7 @@
 use crate::algo::Run;
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::triangle::cpu::links;
-use crate::algo::triangle::driver::counter;
+use crate::algo::triangle::driver::{RankCounter, counter};
 use crate::algo::triangle::output::{Clustering, coefficient};
 use crate::algo::triangle::units::{self, Sum};
 use crate::algo::triangle::work_queue::{BetweenGroups, RankBarrier, WorkQueue};
@@ -110,7 +110,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     let stop = || signals::stop_requested().filter(|_| stop_requested_at.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
     let before = book.nanos;
-    let (mut counter, merged) = counter(graph, run, Some(&counts), &stop)?;
+    let RankCounter { mut backend, merged } = counter(graph, run, Some(&counts), &stop)?;
     let blocks = merged.as_ref().unwrap_or(&graph.block_store);
     let book = Mutex::new(book);
     let alone = comm.ranks() == 1;
@@ -140,8 +140,8 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
         if stops { Err(round::stopped(comm)) } else { Ok(()) }
     };
     let between: BetweenGroups<'_> = if alone { None } else { Some(&mut at_barrier) };
-    WorkQueue { comm, graph: blocks, done: &done }.count(counter.as_deref_mut(), keep, between)?;
-    drop((counter, merged));
+    WorkQueue { comm, graph: blocks, done: &done }.count(backend.as_deref_mut(), keep, between)?;
+    drop((backend, merged));
     let mut book = book.into_inner();
     // Writing results takes time. If the job is stopped meanwhile, the count must not be lost.
     if comm.is_leader() && book.checkpoint.is_worth_it() {

@@ -154,7 +154,8 @@ impl<'a> Gpu<'a> {
 
     /// Returns the maximum number of edges to count at a time in `graph`.
     pub fn edges_at_once(&self, graph: &BlockStore) -> u64 {
-        edges_at_once(graph.edges(), largest_block(graph), self.gpu.arena.bytes())
+        let row = graph.layout.longest_row();
+        edges_at_once(graph.edges(), largest_block(graph), row, self.gpu.arena.bytes())
     }
 
     /// Begins to count the triangles of all edges of `blocks`. Counts of other blocks are given up.
@@ -185,9 +186,11 @@ impl<'a> Gpu<'a> {
 }
 
 /// Returns the maximum number of edges to count at a time with `bytes` bytes of GPU memory, in a graph of `edges` edges
-/// whose largest block has `block`. Counts take a quarter of the memory, or more if a block needs it.
-pub fn edges_at_once(edges: u64, block: u64, bytes: u64) -> u64 {
-    (bytes / 16).max(block).min(edges)
+/// whose largest block has `block` and whose longest row has `row`. Counts take a quarter of the memory, less if rows
+/// need it, or more if a block does.
+pub fn edges_at_once(edges: u64, block: u64, row: u64, bytes: u64) -> u64 {
+    let free = bytes.saturating_sub(ArenaPlan::least_bytes(row));
+    (bytes / 16).min(free / 4).max(block).min(edges)
 }
 
 /// Returns the number of entries of the block with the most entries.

@@ -4,6 +4,7 @@ use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::{EdgeCounters, UnitCounters};
 use crate::algo::triangle::cpu::probe::MARK_IDS;
 use crate::algo::triangle::cpu::tile::Tile;
+use crate::algo::triangle::gpu::{Counted, Gpu, edges_at_once};
 use crate::algo::triangle::tests::work_source::Taken;
 use crate::algo::triangle::tests::{OrientedRows, complete, graph, settings};
 use crate::algo::triangle::units::{self, PairCount, number};
@@ -103,6 +104,19 @@ proptest! {
         prop_assert_eq!(&supports, &oracle(&rows));
         prop_assert_eq!(sum.probes, rows.wedges());
         prop_assert_eq!(3 * sum.triangles, supports.iter().map(|&support| u64::from(support)).sum::<u64>());
+    }
+}
+
+/// Counts of a group leave a GPU room for rows, and a group has the largest block at least.
+#[test]
+fn groups_of_edges_fit_a_gpu() {
+    for (block, row) in [(1 << 12, 300), (1 << 12, 60_000), (1 << 24, 1 << 20)] {
+        let least = Gpu::least_bytes(Counted::Edges, 0, row, block);
+        for bytes in [least, least + (1 << 20), 2 * least, 100 * least] {
+            let edges = edges_at_once(1 << 40, block, row, bytes);
+            assert!(edges >= block && Gpu::least_bytes(Counted::Edges, 0, row, edges) <= bytes + 256, "{bytes}");
+        }
+        assert_eq!(edges_at_once(5, 5, row, least), 5);
     }
 }
 

@@ -46,13 +46,13 @@ const REREAD: f64 = 15.0;
 const ROW: f64 = 80.0;
 /// Number of wedges that a GPU tests per second. The rate includes the time for checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
-/// Number of triangles that a GPU adds to the counts of their edges per second.
+/// Number of triangles that a GPU adds to the counts of their edges per second (not measured yet).
 const SUPPORTS_ON_GPU: f64 = 3e10;
-/// Nanoseconds in which the count of an edge is copied from a GPU to a file.
+/// Nanoseconds in which the count of an edge is copied from a GPU to a file (not measured yet).
 const SUPPORT_FROM_GPU: f64 = 8.0;
-/// Number of wedges that a GPU tests per second if it counts links.
+/// Number of wedges that a GPU tests per second if it counts links (not measured yet).
 const LINK_PROBES_ON_GPU: f64 = 1e11;
-/// Nanoseconds in which one thread merges an edge into a file of rows for a GPU.
+/// Nanoseconds in which one thread merges an edge into a file of rows for a GPU (not measured yet).
 const MERGED: f64 = 10.0;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;

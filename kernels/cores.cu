@@ -6,15 +6,8 @@
 // it may be less, even negative, because several threads may subtract before the first of them adds again. So counts are compared as signed
 // numbers.
 //
-// All blocks of the grid process the layers together, with barriers between layers. The totals of a step are in one of three slots, which
-// take turns. A slot is read in the step after, and cleared in the step after that.
-#include "grid_barrier.cuh"
-#include "row_parts.cuh"
-
-// Stands for no vertex, and for more neighbours than any vertex has.
-constexpr u32 NONE = 0xffffffff;
-// Whole blocks remove a vertex with at least this many entries.
-constexpr u32 LONG = 256;
+// All blocks of the grid process the layers together, with barriers between layers.
+#include "frontier.cuh"
 
 // Totals of all blocks in a step.
 struct Slot {
@@ -22,6 +15,8 @@ struct Slot {
     u32 found, longs;
     // The complement of the smallest count of remaining neighbours of any vertex, and one past the last vertex with this count.
     u32 least, end;
+
+    __device__ Slot fresh() const { return {__ldcg(&found), __ldcg(&longs), __ldcg(&least), __ldcg(&end)}; }
 };
 
 // Progress of the peeling.
@@ -66,22 +61,8 @@ struct Scratch {
     u64 target;
     Place at;
     Slot sums;
-    Segment rows[8][32][4];
-    // The number of entries before the rows of each vertex of a warp.
-    u32 before[8][32];
+    WarpRows warps[8];
 };
-
-__device__ inline Slot* slot_of(const Peeling& p, const Scratch& scratch) { return p.state->slots + scratch.at.step % 3; }
-
-// Appends the vertices of those lanes of a warp that have one to a list, whose first free place is `end` and of which `*count` were
-// appended in this step. All lanes call this.
-__device__ inline void append(u32* list, u32 end, u32* count, bool has, u32 v) {
-    u32 lanes = __ballot_sync(ALL_LANES, has), first = 0;
-    if (lanes == 0) return;
-    if (lane_id() == 0) first = atomicAdd(count, u32(__popc(lanes)));
-    first = end + __shfl_sync(ALL_LANES, first, 0);
-    if (has) list[first + __popc(lanes & ((1u << lane_id()) - 1))] = v;
-}
 
 // Returns whether `u`, an entry of segment `s` of a vertex whose segments are `of`, is in another segment, too: a neighbour in both
 // directions counts once.
@@ -101,31 +82,18 @@ __device__ inline bool lose(const Peeling& p, u32 level, u32 u) {
     return before == level + 1;
 }
 
-// Ends a step. Afterwards `scratch.sums` has the totals of all blocks. Returns false if the block must end.
-__device__ inline bool end_step(const Peeling& p, Scratch& scratch) {
-    // Blocks read this slot two steps ago.
-    if (blockIdx.x == 0 && threadIdx.x == 0) p.state->slots[(scratch.at.step + 1) % 3] = Slot{};
-    if (!inline_grid_barrier(&p.state->barrier, scratch.target)) return false;
-    if (threadIdx.x == 0) {
-        const Slot* slot = slot_of(p, scratch);
-        scratch.sums = {__ldcg(&slot->found), __ldcg(&slot->longs), __ldcg(&slot->least), __ldcg(&slot->end)};
-        scratch.at.step++;
-    }
-    __syncthreads();
-    return true;
-}
-
 // Appends the vertices that have `next` neighbours left, and finds the smallest count.
 __device__ inline void find(const Peeling& p, const Scratch& scratch, u32 next) {
-    Slot* slot = slot_of(p, scratch);
-    u32 least = NONE, end = 0, last = scratch.at.first + scratch.at.size;
+    Slot* slot = slot_of(p.state, scratch);
+    u32 least = NONE, end = 0;
+    u32* last = p.queue + scratch.at.first + scratch.at.size;
     for (u32 base = blockIdx.x * 256; base < scratch.at.end; base += gridDim.x * 256) {
         u32 v = base + threadIdx.x, left = v < scratch.at.end ? __ldcg(p.left + v) : 0;
         if (left > scratch.at.level) {
             least = min(least, left);
             end = v + 1;
         }
-        append(p.queue, last, &slot->found, left == next, v);
+        append(last, &slot->found, left == next, v);
     }
     for (u32 step = 16; step > 0; step /= 2) {
         least = min(least, __shfl_xor_sync(ALL_LANES, least, step));
@@ -134,65 +102,6 @@ __device__ inline void find(const Peeling& p, const Scratch& scratch, u32 next) 
     if (lane_id() == 0 && end > 0) {
         atomicMax(&slot->least, ~least);
         atomicMax(&slot->end, end);
-    }
-}
-
-// Removes the vertices of a layer, except those with long rows. A warp takes up to 32 vertices, and divides their entries among its lanes.
-__device__ inline void remove_short(const Peeling& p, Scratch& scratch) {
-    Slot* slot = slot_of(p, scratch);
-    u32 first = scratch.at.first, size = scratch.at.size, end = first + size;
-    Segment(*rows)[4] = scratch.rows[warp_id()];
-    u32* before = scratch.before[warp_id()];
-    // All warps take part in a small layer.
-    u32 warps = gridDim.x * 8, width = min(32u, (size + warps - 1) / warps);
-    for (u32 base = (blockIdx.x * 8 + warp_id()) * width; base < size; base += warps * width) {
-        u32 v = 0, entries = 0;
-        if (lane_id() < width && base + lane_id() < size) {
-            v = __ldcg(p.queue + first + base + lane_id());
-            p.layers[v] = scratch.at.layer;
-            for (u32 s = 0; s < segments(p.rows); s++) {
-                rows[lane_id()][s] = segment_of(p.rows, v, s);
-                entries += rows[lane_id()][s].length;
-            }
-        }
-        append(p.longs, 0, &slot->longs, entries >= LONG, v);
-        if (entries >= LONG) entries = 0;
-        u32 upto = warp_scan(entries), all = __shfl_sync(ALL_LANES, upto, 31);
-        before[lane_id()] = upto - entries;
-        __syncwarp();
-        for (u32 i = lane_id(); i - lane_id() < all; i += 32) {
-            u32 u = 0;
-            bool few = false;
-            if (i < all) {
-                u32 vertex = last_start_upto(before, 32, i), place = i - before[vertex], s = 0;
-                const Segment* of = rows[vertex];
-                for (; place >= of[s].length; s++) place -= of[s].length;
-                u = of[s].begin[place];
-                few = !is_repeat(p.rows, of, s, u) && lose(p, scratch.at.level, u);
-            }
-            append(p.queue, end, &slot->found, few, u);
-        }
-        __syncwarp();
-    }
-}
-
-// Removes the vertices of a layer that have long rows. `count` are listed, and `end` is the end of the queue. Several blocks share a vertex
-// if there are more blocks than vertices.
-__device__ inline void remove_long(const Peeling& p, const Scratch& scratch, u32 count, u32 end) {
-    Slot* slot = slot_of(p, scratch);
-    u32 blocks = max(1u, gridDim.x / count);
-    for (u32 at = blockIdx.x / blocks; at < count; at += max(1u, gridDim.x / blocks)) {
-        u32 v = __ldcg(p.longs + at);
-        Segment of[4];
-        for (u32 s = 0; s < segments(p.rows); s++) {
-            Segment row = of[s] = segment_of(p.rows, v, s);
-            for (u32 base = blockIdx.x % blocks * 256; base < row.length; base += blocks * 256) {
-                bool has = base + threadIdx.x < row.length;
-                u32 u = has ? row.begin[base + threadIdx.x] : 0;
-                bool few = has && !is_repeat(p.rows, of, s, u) && lose(p, scratch.at.level, u);
-                append(p.queue, end, &slot->found, few, u);
-            }
-        }
     }
 }
 
@@ -227,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(256) cores_peel(Peeling p) {
         // Nearly always, the next level has vertices.
         for (u32 next = scratch.at.level + 1; scratch.at.size == 0 && scratch.at.finished == 0;) {
             find(p, scratch, next);
-            if (!end_step(p, scratch)) return;
+            if (!end_step(p.state, scratch)) return;
             u32 least = ~scratch.sums.least, found = scratch.sums.found, end = scratch.sums.end;
             __syncthreads();
             if (threadIdx.x == 0) {
@@ -244,13 +153,20 @@ extern "C" __global__ void __launch_bounds__(256) cores_peel(Peeling p) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.at.layer++;
         __syncthreads();
-        remove_short(p, scratch);
-        if (!end_step(p, scratch)) return;
+        u32 level = scratch.at.level, layer = scratch.at.layer, end = scratch.at.first + scratch.at.size;
+        Slot* slot = slot_of(p.state, scratch);
+        Lists lists = {p.queue + scratch.at.first, scratch.at.size, p.queue + end, &slot->found, p.longs, &slot->longs};
+        auto take = [&](u32 v) { p.layers[v] = layer; };
+        auto remove = [&](u32, const Segment* of, u32 s, u32 u) { return !is_repeat(p.rows, of, s, u) && lose(p, level, u) ? u : NONE; };
+        visit_short(p.rows, ALL_SEGMENTS, lists, scratch.warps[warp_id()], take, remove);
+        if (!end_step(p.state, scratch)) return;
         u32 found = scratch.sums.found, longs = scratch.sums.longs;
         if (longs > 0) {
             __syncthreads();
-            remove_long(p, scratch, longs, scratch.at.first + scratch.at.size + found);
-            if (!end_step(p, scratch)) return;
+            lists.found = p.queue + end + found;
+            lists.found_count = &slot_of(p.state, scratch)->found;
+            visit_long(p.rows, ALL_SEGMENTS, lists, longs, remove);
+            if (!end_step(p.state, scratch)) return;
             found += scratch.sums.found;
         }
         __syncthreads();

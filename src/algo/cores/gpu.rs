@@ -3,8 +3,8 @@
 
 use super::peeling::Begin;
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{BARRIER_BYTES, GRID_BARRIER, fetch};
-use crate::error::{Error, Result};
+use crate::algo::searches::gpu::{BARRIER_BYTES, FRONTIER, GRID_BARRIER, check_barrier, fetch};
+use crate::error::Result;
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, THREADS, constant, slice_bytes};
 use crate::graph::BlockStore;
 use crate::graph::direction::Direction;
@@ -14,13 +14,13 @@ use crate::stream::passes::ROW_PARTS;
 use crate::stream::windows::{self, VertexRows, Windows};
 
 pub(super) static PROGRAM: ProgramSource =
-    ProgramSource { name: "cores.cu", text: TEXT, headers: &[COMMON, GRID_BARRIER, ROW_PARTS] };
+    ProgramSource { name: "cores.cu", text: TEXT, headers: &[COMMON, FRONTIER, GRID_BARRIER, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cores.cu");
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cores] on this graph, with all its rows";
 /// Minimum number of row entries of a vertex that a whole block of threads removes.
-const LONG: u64 = constant(TEXT, "LONG") as u64;
+const LONG: u64 = constant(FRONTIER.1, "LONG") as u64;
 /// Maximum number of layers that one launch of the kernel removes.
 const LAYERS: u32 = 256;
 
@@ -92,7 +92,8 @@ impl<'g> GpuPeeling<'g> {
     /// Copies the rows, and the saved state of an earlier run, to GPU memory.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the rows do not fit; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
+    /// [`crate::Error::Stopped`].
     pub(super) fn new(
         halves: [&'g BlockStore; 2],
         (degrees, direction): (&[u32], Direction),
@@ -160,7 +161,7 @@ impl<'g> GpuPeeling<'g> {
     /// Removes some layers. Returns whether vertices are left.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn remove(&mut self) -> Result<bool> {
         let queue = &self.gpu.workspace.queue;
         queue.fill(self.on_gpu.as_bytes().part(0..BARRIER_BYTES), 0)?;
@@ -169,9 +170,7 @@ impl<'g> GpuPeeling<'g> {
         let mut state = [self.at];
         queue.read(self.on_gpu, &mut state)?;
         [self.at] = state;
-        if self.at.broken != 0 {
-            return Err(Error::Lost("blocks of threads on the GPU waited for each other in vain".into()));
-        }
+        check_barrier(self.at.broken)?;
         Ok(self.at.finished == 0)
     }
 
@@ -183,7 +182,7 @@ impl<'g> GpuPeeling<'g> {
     /// Copies both numbers of all vertices to the host, and returns them.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn gather(&mut self) -> Result<[&[u32]; 2]> {
         for (from, to) in self.arrays.into_iter().zip(&mut self.all) {
             fetch(&mut self.gpu.workspace.uploader, from, to, |[number]| number)?;
@@ -194,7 +193,7 @@ impl<'g> GpuPeeling<'g> {
     /// Returns both numbers of all vertices, and frees the GPU.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn finish(mut self) -> Result<[Buffer<u32>; 2]> {
         self.gather()?;
         Ok(self.all)

@@ -32,7 +32,7 @@ use super::options::{Method, Sssp};
 use super::search::{Search, ShortestPathTree, SsspStats};
 use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{BARRIER_BYTES, fetch, joined};
+use crate::algo::searches::gpu::{BARRIER_BYTES, check_barrier, fetch, joined};
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Workspace};
@@ -258,9 +258,7 @@ impl<'a> GpuSearch<'a> {
             let mut state = [SsspState::default()];
             queue.read(self.state, &mut state)?;
             let [state] = state;
-            if state.broken != 0 {
-                return Err(Error::Lost("blocks of threads on the GPU waited for each other in vain".into()));
-            }
+            check_barrier(state.broken)?;
             if state.finished != 0 || state.overflowed != 0 {
                 return Ok(state);
             }

@@ -5,8 +5,8 @@
 use super::GpuSearch;
 use super::kernel_structs::{Masked, Moore, MooreState};
 use super::programs::{MOORE, MOORE_CODED, MOORE_HEADER};
-use crate::algo::searches::gpu::BARRIER_BYTES;
-use crate::error::{Error, Result};
+use crate::algo::searches::gpu::{BARRIER_BYTES, check_barrier};
+use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
@@ -99,9 +99,7 @@ pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts
     loop {
         let [state_now] = found;
         let tasks = state_now.tasks[(state_now.rounds % 3) as usize];
-        if state_now.broken != 0 {
-            return Err(Error::Lost("blocks of threads on the GPU waited for each other in vain".into()));
-        }
+        check_barrier(state_now.broken)?;
         if tasks == 0 || state_now.overflowed != 0 {
             let MooreState { rounds, relaxations, overflowed, .. } = state_now;
             return Ok(RoundCounts { rounds, relaxations, overflowed: overflowed != 0 });

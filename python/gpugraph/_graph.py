@@ -434,8 +434,8 @@ class Graph:
         """Finds the weakly connected components, which ignore the direction of edges, or the strongly connected ones.
 
         Args:
-            strong: Finds the strongly connected components, on CPUs: two vertices are in the same one if each has a path to
-                the other. Without direction they are the weakly connected ones.
+            strong: Finds the strongly connected components: two vertices are in the same one if each has a path to the
+                other. Without direction they are the weakly connected ones.
 
         Returns:
             The row of the first vertex in the component of each vertex, int64 of shape (n,), and sizes.

@@ -36,7 +36,7 @@ pub use energy::GpuMeter;
 pub use lane::{Lane, fill_by_lanes};
 pub use peer::{IpcHandle, PeerMemory, Peers, ipc_handle};
 pub use program::Kernel;
-pub use queue::{Event, Grid, Queue, THREADS};
+pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
 pub use source::{COMMON, ProgramSource, SPLITMIX, cache, constant};
 pub use staging::{CopySource, Pinned, StopFlag, Uploader};

@@ -74,6 +74,6 @@ fn gpu_counts_beyond_whole_numbers_are_those_of_a_processor() {
 #[test]
 fn gpu_without_room_for_all_rows_is_refused_or_left_to_the_processor() {
     let Some(gpu) = Gpu::new() else { return };
-    let found = gpu.needs_room_for_all_rows("betweenness", "roots = 2\n");
+    let found = gpu.needs_room_for_all_rows("betweenness", "roots = 2\n", "");
     assert_eq!(found["sources"].as_array().map(Vec::len), Some(2));
 }

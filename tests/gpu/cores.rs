@@ -28,6 +28,6 @@ fn gpu_layers_are_those_of_a_processor() {
 #[test]
 fn gpu_without_room_for_all_rows_is_refused_or_left_to_the_processor() {
     let Some(gpu) = Gpu::new() else { return };
-    let found = gpu.needs_room_for_all_rows("cores", "");
+    let found = gpu.needs_room_for_all_rows("cores", "", "");
     assert!(found["layers"].as_u64().is_some_and(|layers| layers > 1), "{found}");
 }

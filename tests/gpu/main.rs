@@ -29,6 +29,7 @@ mod rows;
 mod sssp;
 mod stand_in;
 mod stand_in_driver;
+mod strong;
 mod transpose;
 mod traverse;
 mod weights;

@@ -95,12 +95,12 @@ impl Gpu {
         }
     }
 
-    /// Runs a table that needs all rows on the GPU with too little memory: where the job asks for a GPU it is refused, and otherwise done by a
-    /// processor; its result.
+    /// Runs a table that needs all rows on the GPU with too little memory, on edges that `input` describes: where the job asks for a GPU it is
+    /// refused, and otherwise done by a processor; its result.
     #[track_caller]
-    pub fn needs_room_for_all_rows(&self, table: &str, keys: &str) -> Value {
+    pub fn needs_room_for_all_rows(&self, table: &str, keys: &str, input: &str) -> Value {
         let path = self.place.u32("edges.u32", &super::random_edges(20_000, 400_000, 7));
-        self.place.job(&format!("path = '{}'\n", path.display()), &format!("[{table}]\n{keys}"));
+        self.place.job(&format!("path = '{}'\n{input}", path.display()), &format!("[{table}]\n{keys}"));
         let little = "limits.gpu_memory=2MiB";
         let refused = self.run(&[], &["run.device=gpu", little]).expect(7);
         assert!(refused.err.contains("gpu_memory") && refused.err.contains(table), "{}", refused.err);

@@ -27,12 +27,11 @@ const PART: usize = 1 << 10;
 /// Number of entries of short rows that a thread takes at a time.
 const PART_ENTRIES: usize = 1 << 15;
 
-/// Finds weakly connected components, or resumes the trial of an earlier run. With `on_cpu`, no GPU is used.
-/// Collective.
+/// Finds weakly connected components, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Lost`]; [`Error::Stopped`].
-pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
+pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
     let (comm, total) = (run.comm, graph.block_store.len() as u64);
     let mut forest = Forest::new(graph.info.connected as usize, run.budget)?;
     let mut checkpoint = run.units.checkpoint();
@@ -40,7 +39,7 @@ pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Tri
     let is_new = saved.is_none();
     let (mut done, before) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     run.progress.resume_at(done);
-    let mut engine = if on_cpu { Engine::Cpu } else { Engine::open(graph, run, (&forest, is_new), done)? };
+    let mut engine = Engine::open(graph, run, (&forest, is_new), done)?;
     let at_once = engine.blocks_at_once(comm);
     let shares = comm.ranks() > 1 && comm.all(matches!(engine, Engine::Cpu));
     let started = Instant::now();

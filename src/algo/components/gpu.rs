@@ -14,14 +14,11 @@ use crate::process::signals;
 use crate::stream::passes::{self, ROW_PARTS, RowPart};
 use std::ops::Range;
 
-static PROGRAM: ProgramSource = ProgramSource {
+pub(super) static PROGRAM: ProgramSource = ProgramSource {
     name: "components.cu",
     text: include_str!("../../../kernels/components.cu"),
     headers: &[COMMON, ROW_PARTS],
 };
-
-/// All GPU programs that `[components]` launches.
-pub static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[components] on this graph";

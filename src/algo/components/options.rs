@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The key `strong` of the table `[components]`.
 pub(super) const STRONG: Key<bool> =
-    Key::flag("strong", "finds strongly connected components, on CPUs, in place of weakly connected ones");
+    Key::flag("strong", "finds strongly connected components in place of weakly connected ones");
 
 /// All keys of the table `[components]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&STRONG];

@@ -28,6 +28,8 @@ const COLUMN: f64 = 20.0;
 const STRONG_ENTRY: f64 = 4.0;
 /// Nanoseconds that one thread takes for each vertex, if components are strongly connected.
 const STRONG_VERTEX: f64 = 60.0;
+/// Nanoseconds that a GPU takes for each entry of a row, if components are strongly connected.
+const STRONG_ENTRY_ON_GPU: f64 = 0.02;
 /// Nanoseconds that a GPU takes for each entry of a row that streams through its memory: four bytes at 40 GB/s (H200).
 /// Rows that are in its memory already take less.
 const ENTRY_ON_GPU: f64 = 0.1;
@@ -52,21 +54,35 @@ impl Algorithm for Components {
         Needs { order: true, direction: true, upper: self.strong, degrees: self.strong, ..Needs::default() }
     }
 
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        if self.strong { Vec::new() } else { gpu::PROGRAMS.to_vec() }
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
+        // If there are several ranks, they find strongly connected components on CPUs.
+        match (self.strong, ranks) {
+            (false, _) => vec![&gpu::PROGRAM],
+            (true, 1) => vec![&strong::gpu::PROGRAM],
+            (true, _) => Vec::new(),
+        }
+    }
+
+    fn rare_programs(&self) -> Vec<&'static ProgramSource> {
+        // For edges without direction.
+        if self.strong { vec![&gpu::PROGRAM] } else { Vec::new() }
     }
 
     fn units(&self, blocks: u64) -> u64 {
         blocks
     }
 
-    fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
-        (!self.strong).then(|| gpu::least_bytes(graph.vertices))
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+        match self.is_strong(graph.direction) {
+            false => Some(gpu::least_bytes(graph.vertices)),
+            true => (ranks == 1).then(|| strong::gpu::least_bytes(graph.vertices, graph.edges, graph.blocks)),
+        }
     }
 
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
         let vertices = layout.rows() >> layout.direction().shift();
-        (!self.strong && gpu::takes_uncut(vertices, sizes, bytes)).then(|| 2 * Forest::bytes(vertices))
+        let streams = !self.is_strong(layout.direction()) && gpu::takes_uncut(vertices, sizes, bytes);
+        streams.then(|| 2 * Forest::bytes(vertices))
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
@@ -94,7 +110,7 @@ impl Algorithm for Components {
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Components>> {
         match self.is_strong(graph.info.direction) {
             true => strong::find(graph, run),
-            false => driver::find(graph, self.strong, run),
+            false => driver::find(graph, run),
         }
     }
 
@@ -149,12 +165,15 @@ impl Algorithm for Components {
 /// Returns the cost of strongly connected components of a graph with direction.
 fn strong_cost(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let host_memory = strong::bytes(graph.vertices, resources.ranks);
-    let finding = STRONG_ENTRY * graph.rows_bytes(false) as f64 / 4.0 + STRONG_VERTEX * graph.vertices as f64;
-    let trials = u64::from(resources.trials);
+    let (entries, trials) = (2 * graph.edges, u64::from(resources.trials));
+    let finding = match resources.on_gpu {
+        true => STRONG_ENTRY_ON_GPU * entries as f64,
+        false => (STRONG_ENTRY * entries as f64 + STRONG_VERTEX * graph.vertices as f64) / resources.all_threads(),
+    };
     Cost {
         disk: graph.column_and_checkpoints(resources, (8, 20), 4 * graph.vertices),
         exchange: trials * strong::sent(graph.vertices, resources.ranks),
-        seconds: (trials as f64 * finding / resources.all_threads() + COLUMN * graph.rows as f64) / 1e9,
+        seconds: (trials as f64 * finding + COLUMN * graph.rows as f64) / 1e9,
         ..Cost::of("strong components", host_memory)
     }
 }

@@ -34,8 +34,8 @@ pub fn weak(graph: &Graph, context: &Context) -> Result<Components> {
     of_kind(graph, false, context)
 }
 
-/// Finds the strongly connected components of a graph, on CPUs. Two vertices are in the same component if each has a
-/// path to the other along the direction of edges. In an undirected graph, they are the weakly connected components.
+/// Finds the strongly connected components of a graph. Two vertices are in the same component if each has a path to the
+/// other along the direction of edges. In an undirected graph, they are the weakly connected components.
 ///
 /// # Errors
 /// Errors of [`weak`].

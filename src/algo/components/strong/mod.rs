@@ -16,12 +16,14 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `gpu` | the phases on a GPU |
 //! | `search` | the arrays, and the step that all phases take: threads and ranks visit the vertices of a list |
 //! | `trim` | vertices that are components by themselves |
 //! | `colour` | classes and components |
 //! | `verify` | computes the components again by Tarjan's algorithm |
 
 mod colour;
+pub(super) mod gpu;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -39,9 +41,9 @@ use crate::failpoint;
 use crate::memory::{Buffer, bytes_of, plain};
 use crate::prepare::prepared::Graph;
 use crate::store::checkpoint::{Checkpoint, Saved};
+use gpu::GpuSearch;
 use search::{LIVE, Search, Workers};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 /// Returns the bytes of memory that one of `ranks` ranks takes for a graph of `vertices` vertices.
@@ -78,64 +80,121 @@ struct Progress {
 
 impl Progress {
     /// Carries out the phase that comes next. Collective.
-    fn advance(&mut self, search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+    fn advance(&mut self, engine: &mut Engine<'_>, workers: Workers<'_>) -> Result<()> {
+        engine.advance(self.phase, self.rounds == 0, workers)?;
         self.phase = match self.phase {
-            Phase::Trim => trim::trim(search, workers).map(|()| Phase::Colour)?,
-            Phase::Colour => colour::colour(search, self.rounds == 0, workers).map(|()| Phase::Assign)?,
-            Phase::Assign => colour::assign(search, workers).map(|()| Phase::Trim)?,
+            Phase::Trim => Phase::Colour,
+            Phase::Colour => Phase::Assign,
+            Phase::Assign => Phase::Trim,
         };
         self.rounds += u64::from(self.phase == Phase::Trim);
         Ok(())
     }
 }
 
+/// The device that carries out phases.
+enum Engine<'g> {
+    Cpu(Box<Search<'g>>),
+    Gpu(Box<GpuSearch<'g>>),
+}
+
+impl<'g> Engine<'g> {
+    /// Chooses the device. CPUs are used if there are several ranks. `saved` has the components and classes that rank 0
+    /// has loaded; empty without a checkpoint and on other ranks. Collective.
+    fn open<'r: 'g>(
+        (graph, degrees): (&'g Graph, &'g [u32]),
+        saved: &[u32],
+        &Run { comm, budget, devices, .. }: &Run<'r>,
+    ) -> Result<Engine<'g>> {
+        let vertices = graph.info.connected as usize;
+        let cpu = || {
+            let mut search = Search::new(vertices, (budget, comm), || Neighbours::new(graph, degrees, comm, budget))?;
+            let of = plain(&mut search.of);
+            of[..saved.len()].copy_from_slice(saved);
+            if comm.any(!saved.is_empty()) {
+                comm.broadcast_numbers(of);
+            }
+            Ok(Engine::Cpu(Box::new(search)))
+        };
+        let halves = [&graph.block_store, graph.upper()?];
+        let gpu = |lease| GpuSearch::new(halves, vertices, saved, lease, budget);
+        devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
+    }
+
+    /// Begins a phase. Returns the number of live vertices.
+    fn begin(&mut self) -> usize {
+        match self {
+            Engine::Cpu(search) => search.begin(),
+            Engine::Gpu(search) => search.left(),
+        }
+    }
+
+    /// Carries out a phase. If a stop interrupts it, the components and classes found so far are valid. Collective.
+    fn advance(&mut self, phase: Phase, is_first: bool, workers: Workers<'_>) -> Result<()> {
+        match (self, phase) {
+            (Engine::Gpu(search), _) => search.advance(phase, is_first),
+            (Engine::Cpu(search), Phase::Trim) => trim::trim(search, workers),
+            (Engine::Cpu(search), Phase::Colour) => colour::colour(search, is_first, workers),
+            (Engine::Cpu(search), Phase::Assign) => colour::assign(search, workers),
+        }
+    }
+
+    /// Returns the components and classes of all vertices, which may come from the GPU.
+    fn gather(&mut self) -> Result<&[u32]> {
+        match self {
+            Engine::Cpu(search) => Ok(plain(&mut search.of)),
+            Engine::Gpu(search) => search.gather(),
+        }
+    }
+
+    /// Returns the components, and frees all other memory. No vertex may be live.
+    fn finish(self) -> Result<Buffer<u32>> {
+        match self {
+            Engine::Cpu(search) => Ok(search.of.into_plain()),
+            Engine::Gpu(search) => search.finish(),
+        }
+    }
+}
+
 /// Finds the components, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
+/// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Lost`]; [`Error::Stopped`].
 pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
-    let (comm, budget, units) = (run.comm, run.budget, graph.block_store.len() as u64);
-    let vertices = graph.info.connected as usize;
+    let (comm, units) = (run.comm, graph.block_store.len() as u64);
     let file = graph.degrees()?;
-    let degrees = file.body_as_u32()?;
-    let mut search = Search::new(vertices, (budget, comm), || Neighbours::new(graph, degrees, comm, budget))?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = round::load(comm, &checkpoint, |saved| load(saved, plain(&mut search.of)))?;
-    let is_new = saved.is_none();
-    let (mut done, mut progress): (u64, Progress) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
-    if comm.any(!is_new) {
-        comm.broadcast_numbers(plain(&mut search.of));
-    }
+    let saved = if comm.is_leader() { checkpoint.load()? } else { None };
+    let (begun, saved) = saved.as_ref().map(|saved| load(saved, graph.info.connected)).transpose()?.unwrap_or_default();
+    let (mut done, mut progress): (u64, Progress) = on_leader(comm, || Ok(begun))?;
+    let mut engine = Engine::open((graph, file.body_as_u32()?), saved, run)?;
     run.progress.resume_at(done);
     let (started, before) = (Instant::now(), progress.seconds);
-    let mut left = search.begin();
+    let mut left = engine.begin();
     while left > 0 {
-        // If a stop interrupts a phase, the components and classes found so far are valid, and the next run repeats the
-        // phase.
-        let is_whole = round::is_whole(progress.advance(&mut search, (comm, run.threads)))?;
+        // After a stop, the next run repeats the phase.
+        let is_whole = round::is_whole(progress.advance(&mut engine, (comm, run.threads)))?;
         failpoint::hit("components.unit").map_err(|e| Error::io("find strong components", run.units.folder, e))?;
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, is_whole, &checkpoint);
-        left = search.begin();
+        left = engine.begin();
         let units_done = units - (units * left as u64).div_ceil(graph.info.connected.max(1));
         run.progress.advance(units_done - done);
         done = units_done;
         progress.seconds = before + started.elapsed().as_secs_f64();
         if comm.is_leader() && (stops || is_due) {
-            save(&mut checkpoint, &search.of, progress, (done, units))?;
+            save(&mut checkpoint, engine.gather()?, progress, (done, units))?;
         }
         if stops {
             return Err(round::stopped(comm));
         }
     }
     run.progress.advance(units - done);
-    let of = search.into_components();
+    let of = engine.finish()?;
     let (output, seconds) = on_leader(comm, || {
-        progress.seconds = before + started.elapsed().as_secs_f64();
         if checkpoint.is_worth_it() {
             save(&mut checkpoint, &of, progress, (units, units))?;
         }
-        let output = ComponentsOutput { strong: true, ..report(graph, run, &of.into_plain())? };
-        Ok((output, progress.seconds))
+        Ok((ComponentsOutput { strong: true, ..report(graph, run, &of)? }, progress.seconds))
     })?;
     Ok(Trial { output, details: (), seconds })
 }
@@ -143,7 +202,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
 /// Saves classes and components, and the progress of the trial.
 fn save(
     checkpoint: &mut Checkpoint,
-    of: &Buffer<AtomicU32>,
+    of: &[u32],
     Progress { phase, rounds, seconds }: Progress,
     (done, units): (u64, u64),
 ) -> Result<()> {
@@ -151,14 +210,13 @@ fn save(
     checkpoint.save(done, units, &[bytes_of(&head), bytes_of(of)])
 }
 
-/// Loads classes and components from a checkpoint. Returns the number of finished units, and the saved progress.
-fn load(saved: &Saved, of: &mut [u32]) -> Result<(u64, Progress)> {
+/// Loads a checkpoint. Returns the number of finished units, the saved progress, and the classes and components.
+fn load(saved: &Saved, vertices: u64) -> Result<((u64, Progress), &[u32])> {
     let phase = |number| [Phase::Trim, Phase::Colour, Phase::Assign].into_iter().find(|&phase| phase as u64 == number);
     match (saved.words(0)?, saved.words_u32(1)?) {
-        (&[seconds, number, rounds], words) if words.len() == of.len() && is_valid(words) => {
+        (&[seconds, number, rounds], of) if of.len() as u64 == vertices && is_valid(of) => {
             let phase = phase(number).ok_or_else(|| saved.other("not strong components of this graph"))?;
-            of.copy_from_slice(words);
-            Ok((saved.done(), Progress { phase, rounds, seconds: f64::from_bits(seconds) }))
+            Ok(((saved.done(), Progress { phase, rounds, seconds: f64::from_bits(seconds) }), of))
         }
         _ => Err(saved.other("not strong components of this graph")),
     }

@@ -155,11 +155,6 @@ impl<'g> Search<'g> {
         live.len()
     }
 
-    /// Returns the components, and frees all other memory. No vertex may be live.
-    pub(super) fn into_components(self) -> Buffer<AtomicU32> {
-        self.of
-    }
-
     /// Appends a vertex to the list that the next step visits.
     pub(super) fn find(&mut self, v: u32) {
         self.list.batch().push(v, self.rows.entries(v as usize));

@@ -1,7 +1,7 @@
 //! Tests the phases on graphs in memory, against the sets of vertices that each vertex reaches.
 
-use super::Progress;
 use super::search::{LIVE, Search};
+use super::{Engine, Progress};
 use crate::algo::model_tests::{Model, budget};
 use crate::algo::rows::Neighbours;
 use crate::comm::Comm;
@@ -22,11 +22,12 @@ fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
     loop {
         let mut search = Search::new(vertices, (&budget, &comm), rows).unwrap();
         plain(&mut search.of).copy_from_slice(&of);
-        if search.begin() == 0 {
+        let mut engine = Engine::Cpu(Box::new(search));
+        if engine.begin() == 0 {
             break;
         }
-        progress.advance(&mut search, (&comm, threads)).unwrap();
-        of.copy_from_slice(plain(&mut search.of));
+        progress.advance(&mut engine, (&comm, threads)).unwrap();
+        of.copy_from_slice(engine.gather().unwrap());
     }
     let mut smallest: BTreeMap<u32, u32> = BTreeMap::new();
     for (v, &root) in (0..).zip(&of) {

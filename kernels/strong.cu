@@ -1,0 +1,322 @@
+// Strongly connected components, in the phases that src/algo/components/strong has on CPUs.
+//
+// A phase computes values of live vertices, and replaces their classes only in the end. So a phase that is stopped in the middle has changed
+// nothing. Only edges between vertices of the same class count.
+//
+// | phase | values of a vertex |
+// |---|---|
+// | trim | the numbers of out-neighbours and of in-neighbours that are left. A vertex that loses its last one is removed |
+// | colour | the largest label that reaches it |
+// | assign | one more than the root that it reaches; 0 if it reaches none |
+//
+// Colour and assign spread the larger value along edges (an atomic maximum), so the order does not matter. If all values come from one root, they
+// pull: vertices without a value look for a neighbour that has one, while the rows of the last ones found have many entries.
+#include "frontier.cuh"
+
+// Bit that is set in the class of a vertex while the vertex is in no component.
+constexpr u32 LIVE = 1u << 31;
+// The phases. COUNT is a step before TRIM. START lists the live vertices before the first phase.
+constexpr u32 TRIM = 0;
+constexpr u32 COLOUR = 1;
+constexpr u32 ASSIGN = 2;
+constexpr u32 COUNT = 3;
+constexpr u32 START = 4;
+// The segments of a vertex with its out-neighbours and its in-neighbours.
+constexpr u32 OUT = 5, IN = 10;
+// A search pulls if the frontier has more entries than FEW, and than 1/SPARSE of the entries of later frontiers.
+constexpr u32 FEW = 1 << 14, SPARSE = 8;
+// A lane that pulls reads the first entries of a row, and its warp the others. Whole blocks pull along a row of more than MOST_OF_WARP entries.
+constexpr u32 FIRST = 8, MOST_OF_WARP = 1 << 12;
+// The kernel ends after this many steps, or when it has visited this many vertices, so that the host can check for signals.
+constexpr u32 MOST_STEPS = 1 << 10, MOST_VISITED = 1 << 26;
+// One block alone takes steps of at most NARROW vertices. It ends if they become more than WIDE.
+constexpr u32 NARROW = 128;
+constexpr u32 WIDE = 512;
+// The number of blocks that a multiprocessor runs at once. Code for older architectures needs more registers.
+#if __CUDA_ARCH__ >= 800
+constexpr u32 TRIMMING = 6, SPREADING = 5;
+#else
+constexpr u32 TRIMMING = 5, SPREADING = 4;
+#endif
+
+// Totals of all blocks in a step: the numbers of vertices that were found, of those with long rows, and of entries of the ones found.
+struct Slot {
+    u32 found, longs;
+    u64 entries;
+
+    __device__ Slot fresh() const { return {__ldcg(&found), __ldcg(&longs), __ldcg(&entries)}; }
+};
+
+// Progress of a phase.
+struct Place {
+    // The vertices that the next step visits, and which of both lists they are in.
+    u32 size, list;
+    // The number of steps.
+    u32 step;
+    // The vertex from which all values come, or NONE if there are several.
+    u32 root;
+    // If there is a root: the number of entries of the listed vertices, and of vertices that were not listed yet.
+    u64 entries, left;
+};
+
+// src/algo/components/strong/gpu.rs declares the same struct.
+struct StrongState {
+    GridBarrier barrier;
+    Place at;
+    Slot slots[3];
+    // The live vertex with the most pairs of neighbours: the bits of their number as a float, and the complement of the vertex.
+    u64 pivot;
+    // The number of live vertices after a phase.
+    u32 live;
+    u32 unused;
+};
+static_assert(sizeof(StrongState) == 112, "as its twin");
+
+// src/algo/components/strong/gpu.rs declares the same struct.
+struct Strong {
+    VertexRows rows;
+    // For each vertex: its component, or LIVE and its class.
+    u32* of;
+    // Two values of each vertex, one array after the other.
+    u32* values;
+    // Live vertices; two lists of vertices that steps visit and find, one after the other; vertices of a step with long rows.
+    u32* live;
+    u32* lists;
+    u32* longs;
+    // Two bitmaps of vertices, one after the other. In trim, the first has all removed vertices. Otherwise each has the vertices of a list.
+    u32* queued;
+    StrongState* state;
+    // The number of vertices, and of live ones.
+    u32 vertices, count;
+};
+static_assert(sizeof(Strong) == 88, "as its twin");
+
+// Shared memory of a block.
+struct Scratch {
+    u64 target;
+    Place at;
+    Slot sums;
+    WarpRows warps[8];
+};
+
+// Returns the label of a vertex, as src/algo/components/strong/colour.rs does.
+__device__ inline u32 label(u32 v) {
+    u32 hash = ((v + 1) * 0x9e3779b1u) & ~LIVE;
+    hash = ((hash ^ hash >> 16) * 0x85ebca6bu) & ~LIVE;
+    return hash ^ hash >> 15;
+}
+
+// Returns the number of entries of some segments of a vertex.
+__device__ inline u32 entries_of(const Strong& p, u32 v, u32 wanted) {
+    u32 entries = 0;
+    for (u32 s = 0; s < 4; s++) entries += wanted >> s & 1 ? segment_of(p.rows, v, s).length : 0;
+    return entries;
+}
+
+// Returns the word of bitmap `list` that has the bit of a vertex.
+__device__ inline u32* word_of(const Strong& p, u32 list, u32 v) { return p.queued + list * ((p.vertices + 31) / 32) + v / 32; }
+
+// Sets the bit of a vertex. Returns true if it was not set.
+__device__ inline bool queue(const Strong& p, u32 list, u32 v) { return (atomicOr(word_of(p, list, v), 1u << v % 32) >> v % 32 & 1) == 0; }
+
+// Visits entry `u` in segment `s` of vertex `v`, which is removed, or whose neighbours are counted. Returns the vertex that the next step removes, or
+// NONE.
+__device__ inline u32 count(const Strong& p, u32 phase, u32 v, u32 s, u32 u) {
+    if (p.of[u] != p.of[v]) return NONE;
+    if (phase == COUNT) {
+        atomicAdd(p.values + u64(s % 2) * p.vertices + v, 1u);
+        return NONE;
+    }
+    // An out-neighbour loses an in-neighbour.
+    return atomicSub(p.values + u64(1 - s % 2) * p.vertices + u, 1u) == 1 && queue(p, 0, u) ? u : NONE;
+}
+
+// Spreads the value of vertex `from` to a neighbour. Returns the neighbour if the next step visits it, or NONE.
+__device__ inline u32 spread(const Strong& p, u32 next, u32 from, u32 to) {
+    u32 value = p.values[from];
+    if (__ldcg(p.values + to) >= value || p.of[to] != p.of[from] || atomicMax(p.values + to, value) >= value) return NONE;
+    return queue(p, next, to) ? to : NONE;
+}
+
+// Gives the root's value to all vertices of its class without a value that have a neighbour with it, except those with long rows. `wanted` are the
+// segments of the neighbours. Adds the entries of the vertices that are found to `entries`.
+__device__ inline void pull_short(const Strong& p, u32 wanted, const Lists& lists, u32 root, WarpRows& warp, u64& entries) {
+    u32 value = p.values[root], own = p.of[root];
+    for (u32 base = (blockIdx.x * 8 + warp_id()) * 32; base < p.count; base += gridDim.x * 256) {
+        u32 v = NONE, length = 0;
+        if (base + lane_id() < p.count) v = p.live[base + lane_id()];
+        bool found = false, is_open = v != NONE && p.values[v] == 0 && p.of[v] == own;
+        Segment* halves = warp.segments[lane_id()];
+        if (is_open) {
+            for (u32 half = 0; half < 2; half++) halves[half] = segment_of(p.rows, v, 2 * half + (wanted == IN));
+            length = halves[0].length + halves[1].length;
+        }
+        auto has_value = [&](const Segment* row, u32 i) {
+            u32 lower = row[0].length, u = i < lower ? row[0].begin[i] : row[1].begin[i - lower];
+            return p.values[u] != 0 && p.of[u] == own;
+        };
+        // Hubs come first in a row, and are found first.
+        for (u32 i = 0; i < min(length, FIRST) && !found; i++) found = has_value(halves, i);
+        append(lists.longs, lists.long_count, length > MOST_OF_WARP && !found, v);
+        warp.before[lane_id()] = length;
+        __syncwarp();
+        for (u32 rest = __ballot_sync(ALL_LANES, length > FIRST && length <= MOST_OF_WARP && !found); rest != 0; rest &= rest - 1) {
+            u32 lane = __ffs(int(rest)) - 1, end = warp.before[lane];
+            bool has = false;
+            for (u32 i = FIRST; i < end && !has; i += 32) {
+                has = __any_sync(ALL_LANES, i + lane_id() < end && has_value(warp.segments[lane], i + lane_id()));
+            }
+            found |= has && lane == lane_id();
+        }
+        if (found) {
+            p.values[v] = value;
+            entries += entries_of(p, v, ALL_SEGMENTS);
+        }
+        append(lists.found, lists.found_count, found, v);
+        __syncwarp();
+    }
+}
+
+// Adds up the entries of the vertices that the threads of a block found.
+__device__ inline void add_entries(Slot* slot, u64 entries) {
+    for (u32 step = 16; step > 0; step /= 2) entries += __shfl_xor_sync(ALL_LANES, entries, step);
+    if (lane_id() == 0 && entries > 0) atomicAdd(&slot->entries, entries);
+}
+
+// Takes steps of a phase until no vertex is listed. The kernel may end before, and go on in the next launch. The barrier in the state must be zero at
+// the launch.
+template <bool SPREADS> __device__ inline void take_steps(const Strong& p, u32 phase, Scratch& scratch) {
+    if (threadIdx.x == 0) {
+        scratch.target = 0;
+        scratch.at = p.state->at;
+        if (scratch.at.step == 0) scratch.at.root = SPREADS && scratch.at.size == 1 ? p.lists[0] : NONE;
+    }
+    __syncthreads();
+    u32 begun = scratch.at.step;
+    bool is_narrow = gridDim.x == 1;
+    for (u32 visited = 0; visited < MOST_VISITED;) {
+        Place at = scratch.at;
+        if (at.size == 0 || at.step - begun > MOST_STEPS || (is_narrow ? at.size > WIDE : at.size <= NARROW && at.step > begun)) break;
+        bool pulls = SPREADS && at.root != NONE && at.entries > max(u64(FEW), at.left / SPARSE);
+        u32 wanted = !SPREADS ? ALL_SEGMENTS : (phase == COLOUR) != pulls ? OUT : IN, next = 1 - at.list;
+        u64 entries = 0;
+        Slot* slot = slot_of(p.state, scratch);
+        Lists lists = {p.lists + u64(at.list) * p.vertices, at.size, p.lists + u64(next) * p.vertices, &slot->found, p.longs, &slot->longs};
+        if (phase == COUNT) lists.list = p.live;
+        auto leave = [&](u32 v) {
+            if (SPREADS) atomicAnd(word_of(p, at.list, v), ~(1u << v % 32));
+        };
+        auto each = [&](u32 v, const Segment*, u32 s, u32 u) {
+            if (!SPREADS) return count(p, phase, v, s, u);
+            u32 found = pulls ? spread(p, next, u, v) : spread(p, next, v, u);
+            if (found != NONE && at.root != NONE) entries += entries_of(p, found, ALL_SEGMENTS);
+            return found;
+        };
+        if (pulls) pull_short(p, wanted, lists, at.root, scratch.warps[warp_id()], entries);
+        else visit_short(p.rows, wanted, lists, scratch.warps[warp_id()], leave, each);
+        add_entries(slot, entries);
+        if (!end_step(p.state, scratch)) return;
+        Slot sums = scratch.sums;
+        if (sums.longs > 0) {
+            __syncthreads();
+            entries = 0;
+            slot = slot_of(p.state, scratch);
+            lists.found += sums.found;
+            lists.found_count = &slot->found;
+            visit_long(p.rows, wanted, lists, sums.longs, each);
+            add_entries(slot, entries);
+            if (!end_step(p.state, scratch)) return;
+            sums.found += scratch.sums.found;
+            sums.entries += scratch.sums.entries;
+        }
+        visited += pulls ? p.count : at.size;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            scratch.at.size = sums.found;
+            scratch.at.list = next;
+            scratch.at.entries = sums.entries;
+            scratch.at.left -= min(at.left, sums.entries);
+        }
+        __syncthreads();
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) p.state->at = scratch.at;
+}
+
+// Counts the neighbours of live vertices in their classes (COUNT), or removes vertices (TRIM).
+extern "C" __global__ void __launch_bounds__(256, TRIMMING) strong_trim(Strong p, u32 phase) {
+    __shared__ Scratch scratch;
+    take_steps<false>(p, phase, scratch);
+}
+
+// Spreads colours (COLOUR) or roots (ASSIGN).
+extern "C" __global__ void __launch_bounds__(256, SPREADING) strong_spread(Strong p, u32 phase) {
+    __shared__ Scratch scratch;
+    take_steps<true>(p, phase, scratch);
+}
+
+// Appends the vertices of those threads of a block that have one to a list that has `*count` vertices. All threads call this.
+__device__ inline void append_of_block(u32* list, u32* count, bool has, u32 v) {
+    __shared__ u32 scratch[32], first;
+    u32 total, before = block_scan_before(has, scratch, total);
+    if (threadIdx.x == 0) first = atomicAdd(count, total);
+    __syncthreads();
+    if (has) list[first + before] = v;
+    __syncthreads();
+}
+
+// Finds the pivot, which is likely to be in the largest component.
+extern "C" __global__ void __launch_bounds__(256) strong_pivot(Strong p) {
+    u64 best = 0;
+    for (u32 i = blockIdx.x * 256 + threadIdx.x; i < p.count; i += gridDim.x * 256) {
+        u32 v = p.live[i];
+        float pairs = float(entries_of(p, v, OUT)) * float(entries_of(p, v, IN));
+        best = max(best, u64(__float_as_uint(pairs)) << 32 | u32(~v));
+    }
+    for (u32 step = 16; step > 0; step /= 2) best = max(best, __shfl_xor_sync(ALL_LANES, best, step));
+    if (lane_id() == 0 && best > 0) atomicMax(&p.state->pivot, best);
+}
+
+// Sets the values of live vertices, and lists those that the first step of a phase visits. If there is a pivot, only the pivot has a label.
+extern "C" __global__ void __launch_bounds__(256) strong_begin(Strong p, u32 phase) {
+    u64 pivot = p.state->pivot;
+    for (u32 base = blockIdx.x * 256; base < p.count; base += gridDim.x * 256) {
+        u32 v = NONE;
+        bool is_listed = false;
+        if (base + threadIdx.x < p.count) {
+            v = p.live[base + threadIdx.x];
+            u32* value = p.values + v;
+            if (phase == COLOUR) {
+                is_listed = pivot == 0 || v == ~u32(pivot);
+                *value = is_listed ? label(v) : 0;
+            } else if (phase == ASSIGN) {
+                is_listed = p.of[v] == (LIVE | label(v));
+                *value = is_listed ? v + 1 : 0;
+            } else {
+                // While all vertices are live, they are in one class.
+                if (p.count == p.vertices) {
+                    value[0] = entries_of(p, v, OUT);
+                    value[p.vertices] = entries_of(p, v, IN);
+                }
+                is_listed = value[0] == 0 || value[p.vertices] == 0;
+                if (is_listed) queue(p, 0, v);
+            }
+        }
+        append_of_block(p.lists, &p.state->at.size, is_listed, v);
+    }
+}
+
+// Replaces the classes of live vertices by what the phase found, and lists the vertices that are still live in the first list.
+extern "C" __global__ void __launch_bounds__(256) strong_end(Strong p, u32 phase) {
+    for (u32 base = blockIdx.x * 256; base < p.count; base += gridDim.x * 256) {
+        u32 v = NONE, of = 0;
+        if (base + threadIdx.x < p.count) {
+            v = phase == START ? base + threadIdx.x : p.live[base + threadIdx.x];
+            of = p.of[v];
+            if (phase == TRIM && *word_of(p, 0, v) >> v % 32 & 1) of = v;
+            if (phase == COLOUR) of = LIVE | p.values[v];
+            if (phase == ASSIGN && p.values[v] != 0) of = p.values[v] - 1;
+            p.of[v] = of;
+        }
+        append_of_block(p.lists, &p.state->live, (of & LIVE) != 0, v);
+    }
+}

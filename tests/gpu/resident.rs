@@ -158,3 +158,21 @@ fn gpu_a_killed_job_prepares_anew_and_goes_on() {
         assert!(stages.is_empty() || stages == ["ingest", "relabel"], "on {second}: {stages:?}");
     }
 }
+
+/// Algorithms that need all rows run within the GPU memory that a plan names, where a vertex has two rows.
+#[test]
+fn gpu_memory_that_a_plan_names_is_enough_for_directed_rows() {
+    let Some(gpu) = Gpu::new() else { return };
+    let pairs: Vec<[u64; 2]> = (0..50_000).map(|v| [2 * v, 2 * v + 1]).collect();
+    let path = gpu.place.u32("edges.u32", &pairs);
+    for table in ["[cores]", "[betweenness]\nroots = 1", "[distances]\nroots = 1", "[components]\nstrong = true"] {
+        gpu.place.job(&format!("path = '{}'\ndirected = true\n", path.display()), table);
+        gpu.forget();
+        gpu.run(&[("GPUGRAPH_FAILPOINTS", "partition.begin=1:stop")], &["run.device=gpu"]).expect(75);
+        let refused = gpu.run(&[], &["run.device=gpu", "limits.gpu_memory=1MiB"]).expect(7).err;
+        let needed = refused.split_once("at least ").and_then(|(_, rest)| rest.split_whitespace().next());
+        let needed = needed.unwrap_or_else(|| panic!("no limit in {refused}"));
+        gpu.run(&[], &["run.device=gpu", &format!("limits.gpu_memory={needed}")]).expect(0);
+        assert_eq!(gpu.place.read_report()["device"], "gpu", "{table}");
+    }
+}

@@ -24,11 +24,10 @@ const LONG: u64 = constant(FRONTIER.1, "LONG") as u64;
 /// Maximum number of layers that one launch of the kernel removes.
 const LAYERS: u32 = 256;
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices and `edges` edges in up to
-/// `blocks` blocks.
-pub(super) fn least_bytes(vertices: u64, edges: u64, blocks: u64) -> u64 {
-    let rows = windows::most_resident_bytes(vertices, edges, blocks);
-    (state_bytes(vertices, 2 * edges) + rows).next_multiple_of(1 << 20)
+/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with `rows` rows and `edges`
+/// edges in up to `blocks` blocks.
+pub(super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
+    (state_bytes(vertices, 2 * edges) + windows::most_resident_bytes(rows, edges, blocks)).next_multiple_of(1 << 20)
 }
 
 fn state_bytes(vertices: u64, entries: u64) -> u64 {

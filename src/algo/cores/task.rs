@@ -50,7 +50,8 @@ impl Algorithm for Cores {
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
         // If there are several ranks, they use their CPUs.
-        (ranks == 1).then(|| gpu::least_bytes(graph.vertices, graph.edges, graph.blocks))
+        let rows = graph.direction.rows(graph.vertices);
+        (ranks == 1).then(|| gpu::least_bytes(graph.vertices, rows, graph.edges, graph.blocks))
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {

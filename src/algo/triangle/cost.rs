@@ -46,14 +46,12 @@ const REREAD: f64 = 15.0;
 const ROW: f64 = 80.0;
 /// Number of wedges that a GPU tests per second. The rate includes the time for checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
-/// Number of triangles that a GPU adds to the counts of their edges per second (not measured yet).
-const SUPPORTS_ON_GPU: f64 = 3e10;
-/// Nanoseconds in which the count of an edge is copied from a GPU to a file (not measured yet).
-const SUPPORT_FROM_GPU: f64 = 8.0;
-/// Number of wedges that a GPU tests per second if it counts links (not measured yet).
-const LINK_PROBES_ON_GPU: f64 = 1e11;
-/// Nanoseconds in which one thread merges an edge into a file of rows for a GPU (not measured yet).
-const MERGED: f64 = 10.0;
+/// Number of triangles that a GPU adds to the counts of their edges per second.
+const SUPPORTS_ON_GPU: f64 = 5e10;
+/// Nanoseconds in which the count of an edge is copied from a GPU to a file.
+const SUPPORT_FROM_GPU: f64 = 2.0;
+/// Nanoseconds in which one thread merges an edge into a file of rows for a GPU.
+const MERGED: f64 = 50.0;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
@@ -103,10 +101,8 @@ fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     let merges = is_directed && resources.on_gpu;
     let merging = if merges { MERGED * work.edges / 1e9 / resources.threads as f64 } else { 0.0 };
     let merged = if merges { stored::body_bytes(graph.vertices, graph.edges) + graph.blocks * PAGE } else { 0 };
-    let slower = if merges { PROBES_ON_GPU / LINK_PROBES_ON_GPU } else { 1.0 };
-    let each = merging
-        + slower * counting(&work, resources)
-        + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
+    let each =
+        merging + counting(&work, resources) + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
     Cost {
         host_memory,
         least_host_memory,

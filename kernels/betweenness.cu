@@ -1,70 +1,75 @@
-// Betweenness: Brandes' algorithm from up to four sources at once. src/algo/betweenness/level.rs adds up in the same order, so scores are the same
-// bytes as on CPUs.
+// Betweenness centrality: Brandes' algorithm from up to four sources at once. src/algo/betweenness/level.rs adds numbers in the same order, so the
+// scores are bitwise the same as on CPUs.
 //
-// The values of a vertex for the four sources are adjacent, in the 32 bytes that the GPU reads at once. Four lanes process a vertex, one for each
-// source, and read these bytes of every neighbour. A mask has a bit for each source, such as whether the source has reached the vertex. A word has
-// eight masks.
+// The values of a vertex for the four sources are adjacent: 32 bytes, which the GPU reads at once. A group of four lanes processes a vertex, one lane
+// per source, and reads these bytes of every neighbour. A mask has a bit for each source, such as whether the source has reached the vertex. A 32-bit
+// word contains the masks of eight vertices.
 #include "row_parts.cuh"
 
-// The number of sources of a batch. A group, which processes a vertex, has as many lanes.
+// Number of sources of a batch, and number of lanes of a group, which processes a vertex.
 constexpr u32 SOURCES = 4;
-// Rows of at least this many entries are long: a block counts along one, and many groups pull along it.
+// Minimum number of entries of a long row. A block counts paths along one long row, and many groups pull along it.
 constexpr u32 LONG = 4096;
-// The number of entries in a piece. The sum of each piece is added to the sum of the row.
+// Number of entries of a piece of a row. Each piece is added up separately, and its sum is added to the sum of the row.
 constexpr u32 PIECE = 128;
-// The number of values of a row that are under way at once.
+// Number of values of a row whose loads are in flight at once.
 constexpr u32 TOGETHER = 8;
-// A lane counts along a row of at most FEW entries, and scans a row of at most SCANNED entries. Rows of at least SEARCHED entries are searched.
+// A single lane counts paths along a row of at most FEW entries, and scans a row of at most SCANNED entries for a neighbour that has a value. Rows of
+// at least SEARCHED entries are searched for the first neighbour that can have a value.
 constexpr u32 FEW = 4;
 constexpr u32 SCANNED = 8;
 constexpr u32 SEARCHED = 64;
-// The number of blocks that a multiprocessor runs at once, of pulls and of kernels that count. Code for other architectures needs more registers.
+// Number of blocks that a multiprocessor should run at once: of kernels that pull, and of kernels that count. Code for other architectures needs more
+// registers.
 #if __CUDA_ARCH__ == 900
 constexpr u32 PULLING = 5, COUNTING = 6;
 #else
 constexpr u32 PULLING = 4, COUNTING = 5;
 #endif
-// The number of vertices in a tile. Pieces of long rows are added up tile after tile of their first neighbours, so that the cache holds the values.
+// Number of vertices of a tile. Pieces of long rows are added up tile by tile, by their first neighbours, so that the neighbours' values are in the
+// cache.
 constexpr u32 TILE = 1 << 12;
-// Groups of a warp and of a block.
+// Number of groups of a warp, and of a block.
 constexpr u32 GROUPS = 32 / SOURCES, GROUPS_OF_BLOCK = 256 / SOURCES;
-// Below this number all whole numbers are f64, so the order in which they are added does not matter. LARGEST is the largest count.
+// EXACT is 2^53. Integers below it are exact in f64, so the order in which they are added does not matter. LARGEST is the largest supported count of
+// shortest paths.
 constexpr double EXACT = 9007199254740992.0;
 constexpr double LARGEST = 1.0715086071862673e301;
 constexpr u32 NONE = 0xffffffffu;
 
-// The values that betweenness_settle computes from sums.
+// Codes for the results that betweenness_settle computes from sums: counts, shares, or nothing.
 constexpr u32 COUNTS = 0;
 constexpr u32 SHARES = 1;
 constexpr u32 NOTHING = 2;
 
-// Totals of a step. src/algo/betweenness/gpu/state.rs declares the same struct.
+// Totals of the vertices that a step found. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Found {
-    // The number of vertices with long and with short rows.
+    // Number of vertices with long rows, and with short rows.
     u32 longs, shorts;
-    // Whether a count is not exact, and whether one is too large for f64.
+    // 1 if some count is not exact; and 1 if some count is too large for f64.
     u32 inexact, too_large;
-    // The number of vertices of the graph from the first found vertex on.
+    // Number of vertices of the graph from the first found vertex on.
     u32 span, unused;
-    // For each source: the number of vertices, of entries in their rows of out-neighbours, and of entries in their rows of in-neighbours.
+    // For each source: number of vertices, number of entries in their rows of out-neighbours, and number of entries in their rows of in-neighbours.
     u64 reached[SOURCES], leaving[SOURCES], entering[SOURCES];
 };
 static_assert(sizeof(Found) == 120, "as its twin");
 
-// A search. src/algo/betweenness/gpu/state.rs declares the same struct.
+// Arguments of a search. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Search {
     VertexRows rows;
-    // For each vertex and source: the number of shortest paths; the sum of this step, and in the end the sum of the shares of successors; and the
-    // share.
+    // For each vertex and source: the number of shortest paths; the sum of this step and, in the end, the sum of the shares of successors; and the
+    // share. The share of a vertex is (1 + its dependency on the source) / its number of shortest paths.
     double* paths;
     double* sums;
     double* shares;
-    // The counts of each vertex as bytes. 255 stands for a count of 255 or more.
+    // Counts of shortest paths of each vertex and source, as bytes. 255 stands for a count of 255 or more.
     u8* small;
-    // The masks of the vertices that are reached; and the masks of the vertices that this step found or, on the way back, that have shares.
+    // Masks of the sources that have reached each vertex; and masks of the sources for which this step found the vertex or, on the way back, for
+    // which it has a share.
     u32* reached;
     u32* found;
-    // The vertices of all steps with long rows, and those with short rows, each with its mask.
+    // Vertices with long rows, and vertices with short rows, of all steps; and the mask of each listed vertex.
     u32* longs;
     u32* shorts;
     u8* masks_of_longs;
@@ -77,46 +82,48 @@ struct Search {
 };
 static_assert(sizeof(Search) == 128, "as its twin");
 
-// Vertices that a launch visits: a part of a list. src/algo/betweenness/gpu/state.rs declares the same struct.
+// Vertices that a launch visits: `count` elements of a list, from `first` on. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Visited {
     const u32* list;
     const u8* masks;
     u32 first, count;
-    // The mask of the sources for which the vertices are visited.
+    // Mask of the sources for which the vertices are visited.
     u32 sources, unused;
 };
 static_assert(sizeof(Visited) == 32, "as its twin");
 
-// The values to add up: counts of in-neighbours or, on the way back, shares of out-neighbours. Neighbours before vertex `first` have no value. If
-// `looks` is true, masks show which neighbours have values, and the values of other neighbours are not read: masks fit the cache.
-// If `searches` is true, rows of at least SEARCHED entries are searched for the first neighbour that can have a value.
+// Parameters of a pull, which adds up the counts of in-neighbours or, on the way back (`backward`), the shares of out-neighbours. Neighbours before
+// vertex `first` have no value. If `looks` is true, the pull reads the masks first, because they fit the cache, and reads only the values of
+// neighbours whose masks show that they have one. If `searches` is true, rows of at least SEARCHED entries are searched for the first neighbour that
+// can have a value.
 struct Pull {
     u32 backward, first, looks, searches;
 };
 static_assert(sizeof(Pull) == 16, "as its twin");
 
-// The pieces of long rows in one direction. src/algo/betweenness/gpu/long_rows.rs declares the same struct.
+// Pieces of long rows in one direction. src/algo/betweenness/gpu/long_rows.rs declares the same struct.
 struct Pieces {
-    // Each piece: its vertex in the upper 32 bits, and its number among the vertex's pieces, first those of the lower half.
+    // For each piece: its vertex in the upper 32 bits, and its index among the vertex's pieces in the lower 32 bits. The pieces of the lower half of
+    // a row come first.
     u64* list;
-    // For each piece, ordered by vertex and number, the sums for each source.
+    // Sums of each piece for each source. The pieces of a vertex are adjacent and in the order of their indices.
     double* sums;
-    // For each vertex with long rows, its first piece in that order, and the mask of the sources for which a pull visits it.
+    // For each vertex with long rows, the position of its first piece in `sums`, and the mask of the sources for which a pull visits the vertex.
     u32* starts;
     u8* visited;
-    // For each tile, the next place in the list.
+    // For each tile, the next free position in the list.
     u32* places;
-    // The number of pieces.
+    // Number of pieces.
     u32* total;
 };
 static_assert(sizeof(Pieces) == 48, "as its twin");
 
-// Returns half a row of a vertex: its out-neighbours or its in-neighbours.
+// Returns one half of a vertex's row of in-neighbours if `enters` is true, else of its row of out-neighbours.
 __device__ inline Segment half_of(const VertexRows& rows, u32 v, bool enters, u32 half) {
     return segment_of(rows, v, (enters && rows.shift > 0 ? 1 : 0) + (half << rows.shift));
 }
 
-// Both halves of a row of a vertex.
+// Both halves of a vertex's row.
 struct Row {
     Segment lower, upper;
 };
@@ -132,22 +139,22 @@ __device__ inline void set_mask(u32* masks, u32 v, u32 mask) { atomicOr(masks + 
 
 __device__ inline u32 vertex_at(const Visited& visited, u32 i) { return visited.list[visited.first + i]; }
 
-// Returns the mask of the sources for which a launch visits vertex number `i`.
+// Returns the mask of the sources for which a launch visits the vertex with index `i`.
 __device__ inline u32 wanted(const Visited& visited, u32 i) { return visited.sources & visited.masks[visited.first + i]; }
 
-// Returns the neighbour in a place of a row, or NONE if the row ends before.
+// Returns the neighbour at index `place` of a row, or NONE if the row is shorter.
 __device__ inline u32 entry_of(const Row& row, u32 place) {
     const u32* entry = place < row.lower.length ? row.lower.begin + place : row.upper.begin + (place - row.lower.length);
     return place < row.lower.length + row.upper.length ? __ldcs(entry) : NONE;
 }
 
-// Adds the counts of the neighbours in places `lane`, `lane + lanes` and so on of a row, for the sources in `mask`. The order does not matter,
-// because sums that are not exact are computed again. Several loads are in flight at once.
+// Adds the counts of the neighbours at indices `lane`, `lane + lanes` and so on of a row to `sums`, for the sources in `mask`. The order does not
+// matter, because sums that are not exact are computed again. Several loads are in flight at once.
 __device__ inline void add_counts(const Search& p, const Row& row, u32 mask, u32 looks, u32 lane, u32 lanes, double (&sums)[SOURCES]) {
     constexpr u32 AT_ONCE = 4, ROUNDS = 64;
     u32 at = lane, length = row.lower.length + row.upper.length, bytes = ((mask & 1) | (mask & 2) << 7 | (mask & 4) << 14 | (mask & 8) << 21) * 255;
     while (at < length) {
-        // Each 16 bits have the sum of bytes below 255. There are so few bytes that the sum is below 65,536.
+        // Each half of these words is a sum of bytes below 255. It consists of at most 256 bytes, so it is below 65,536.
         u32 even = 0, odd = 0;
         for (u32 round = 0; round < ROUNDS && at < length; round++, at += AT_ONCE * lanes) {
             u32 near[AT_ONCE], small[AT_ONCE];
@@ -160,7 +167,7 @@ __device__ inline void add_counts(const Search& p, const Row& row, u32 mask, u32
             }
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; k++) {
-                // The highest bits of bytes that are 255.
+                // The highest bit of each byte that is 255.
                 u32 larger = ((small[k] & 0x7f7f7f7f) + 0x01010101) & small[k] & 0x80808080;
                 if (larger != 0) {
 #pragma unroll
@@ -189,8 +196,8 @@ __device__ inline void add_over(u32 lanes, double (&sums)[SOURCES]) {
     }
 }
 
-// Finds the next level of the sources in a mask, with its counts, from vertices `first` to `end` that they have not reached. `lanes` lanes process a
-// vertex: SOURCES, or 1 if rows are short.
+// Finds which of the vertices from `first` to `end` (exclusive) the sources in the mask `sources` reach in the next level, and counts the shortest
+// paths to them. `lanes` lanes process a vertex: SOURCES, or 1 if rows are short.
 extern "C" __global__ void __launch_bounds__(256, COUNTING) betweenness_count_short(Search p, u32 sources, u32 looks, u32 first, u32 end, u32 lanes) {
     u32 lane = threadIdx.x % lanes, v = first + blockIdx.x * (256 / lanes) + threadIdx.x / lanes, found = 0;
     u32 mask = v < end ? sources & ~mask_of(p.reached, v) : 0;
@@ -229,13 +236,14 @@ extern "C" __global__ void __launch_bounds__(256, COUNTING) betweenness_count_lo
     set_mask(p.found, v, 1u << s);
 }
 
-// Returns a multiple of TOGETHER, such that no neighbour in an earlier place of a row has a value: about the place of vertex `first` in a row that is
-// searched, or 0. The lanes of a group search together. All lanes of a warp call this.
+// Returns the index in a row at which a pull can start: a multiple of TOGETHER such that no earlier neighbour has a value. If the row is searched,
+// this is about the index of the first neighbour from vertex `pull.first` on, otherwise 0. The lanes of a group search together. All lanes of a warp
+// call this.
 __device__ inline u32 first_place(const Segment& row, const Pull& pull) {
     u32 low = 0, high = row.length, source = lane_id() % SOURCES, shift = lane_id() - source;
     if (!pull.searches || row.length < SEARCHED) high = 0;
     while (__any_sync(ALL_LANES, high - low > TOGETHER)) {
-        // The lanes divide the places into five parts.
+        // The lanes divide the range into five parts.
         u32 step = (high - low + SOURCES) / (SOURCES + 1), place = low + step * (source + 1);
         u32 before = __ballot_sync(ALL_LANES, place <= high && high - low > TOGETHER && row.begin[place - 1] < pull.first) >> shift & 15;
         if (high - low <= TOGETHER) continue;
@@ -249,13 +257,15 @@ __device__ inline u32 first_place(const Segment& row, const Pull& pull) {
 // Returns the masks that show which vertices have a value.
 __device__ inline const u32* masks_of(const Search& p, const Pull& pull) { return pull.backward ? p.found : p.reached; }
 
-// Returns the sum of the values of the neighbours in a row: the sums of its pieces, each added in order. Each lane of a group gets the sum for its
-// source. `mask` has the sources of the group. All lanes of a warp call this, and several loads are in flight at once.
+// Returns the sum of the values of a row's neighbours. The values of a piece are added in order, and the sums of the pieces are added in order. Each
+// lane of a group receives the sum for its source. `mask` contains the sources of the group. All lanes of a warp call this. Several loads are in
+// flight at once.
 __device__ inline double sum_of_row(const Search& p, const Pull& pull, const Row& row, u32 mask) {
     const double* values = pull.backward ? p.shares : p.paths;
     const u32* masks = masks_of(p, pull);
     u32 source = lane_id() % SOURCES;
-    // Places of both halves follow each other; a half begins at a multiple of TOGETHER. Neighbours before the first that can have a value are skipped.
+    // `at` runs over both halves of the row; each half begins at a multiple of TOGETHER. Neighbours before the first that can have a value are
+    // skipped.
     u32 skipped = first_place(row.lower, pull), upper = (row.lower.length - skipped + TOGETHER - 1) / TOGETHER * TOGETHER;
     u32 skipped_above = first_place(row.upper, pull), longest = upper + row.upper.length - skipped_above;
 #pragma unroll
@@ -309,7 +319,8 @@ __device__ inline bool has_no_value(const Search& p, const Pull& pull, const Row
 // Returns the number of pieces of a row.
 __device__ inline u32 pieces_of(const Segment& row) { return (row.length + PIECE - 1) / PIECE; }
 
-// Returns piece `number` of a row as a row, which is empty if none of its neighbours can have a value. The pieces of the lower half come first.
+// Returns the piece with index `number` of a row, in the form of a row. It is empty if none of the piece's neighbours can have a value. The pieces of
+// the lower half come first.
 __device__ inline Row piece_of(const Row& row, u32 number, const Pull& pull) {
     u32 of_lower = pieces_of(row.lower);
     const Segment& half = number < of_lower ? row.lower : row.upper;
@@ -320,14 +331,15 @@ __device__ inline Row piece_of(const Row& row, u32 number, const Pull& pull) {
     return piece;
 }
 
-// Adds up the rows of vertices with short rows. A warp takes `each` vertices at a time: 32, or a divisor of 32 if there are few vertices, so that
-// warps share the longest rows, which come first. If few neighbours have values, each lane first looks for one in a row of few entries. Then a group
-// processes each vertex that is left. If TEAMS is true, there are more groups than vertices, and groups share the pieces of a row.
+// Adds up the values of the neighbours of vertices with short rows. A warp takes `each` vertices at a time: 32, or a divisor of 32 if there are few
+// vertices, so that the longest rows, which come first, are divided among warps. If few neighbours have values, each lane first checks whether its
+// row, if it is short enough to be scanned, has such a neighbour. Then a group processes each remaining vertex. If TEAMS is true, there are more
+// groups than vertices, and several groups share the pieces of a row.
 template <bool TEAMS> __device__ inline void pull_short(const Search& p, const Visited& visited, const Pull& pull, u32 each) {
     __shared__ u32 vertices[8][32];
     __shared__ u8 masks[8][32];
     u32 source = lane_id() % SOURCES, group = lane_id() / SOURCES;
-    // The number of groups that process a vertex, and this group's number among them.
+    // Number of groups that process a vertex, and this group's index among them.
     u32 team = TEAMS ? GROUPS / each : 1, member = TEAMS ? group % team : 0;
     for (u32 base = (blockIdx.x * 8 + warp_id()) * each; base < visited.count; base += gridDim.x * 8 * each) {
         u32 i = base + lane_id(), v = 0, mask = 0;
@@ -381,13 +393,13 @@ extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_shor
     pull_short<false>(p, visited, pull, each);
 }
 
-// Does the same for so few vertices that groups share rows.
+// Like betweenness_pull_short, for so few vertices that several groups share a row.
 extern "C" __global__ void __launch_bounds__(256, 3) betweenness_pull_few(Search p, Visited visited, Pull pull, u32 each) {
     pull_short<true>(p, visited, pull, each);
 }
 
-// Counts the pieces of long rows, and how many begin in each tile; or, if `lists` is true, puts each at the next place of its tile. A block processes
-// a vertex.
+// Counts the pieces of long rows, in total and by the tile of their first neighbour. If `lists` is true, writes each piece to the next free list
+// position of its tile. A block processes a vertex.
 extern "C" __global__ void __launch_bounds__(256) betweenness_divide(Search p, Pieces pieces, u32 enters, u32 lists) {
     u32 v = blockIdx.x;
     Segment lower = half_of(p.rows, v, enters, 0), upper = half_of(p.rows, v, enters, 1);
@@ -397,7 +409,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_divide(Search p, P
         u32 number = first + lane_id(), tile = NONE;
         if (number < of_lower) tile = lower.begin[number * PIECE] / TILE;
         else if (number < count) tile = upper.begin[(number - of_lower) * PIECE] / TILE;
-        // Few tiles have the pieces of a warp.
+        // The pieces of a warp are in few tiles.
         for (u32 left = __ballot_sync(ALL_LANES, tile != NONE); left != 0;) {
             u32 of = __shfl_sync(ALL_LANES, tile, __ffs(int(left)) - 1), same = __ballot_sync(ALL_LANES, tile == of), place = 0;
             if (lane_id() == 0) place = atomicAdd(pieces.places + of, __popc(same));
@@ -414,7 +426,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_mark(Visited visit
     if (i < visited.count) pieces.visited[vertex_at(visited, i)] = u8(wanted(visited, i));
 }
 
-// Adds up each piece of the list whose vertex is marked. The groups of a block process the marked ones among 256 pieces.
+// Adds up each piece of the list whose vertex is marked. Of 256 pieces at a time, a block selects the marked ones, and its groups process them.
 extern "C" __global__ void __launch_bounds__(256, PULLING) betweenness_pull_pieces(Search p, Pieces pieces, u32 count, Pull pull) {
     __shared__ u64 marked[256];
     __shared__ u32 scratch[32];
@@ -466,7 +478,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_join(Search p, Vis
     if (lane_id() == 0) pieces.visited[v] = 0;
 }
 
-// Adds the counts of a vertex to the counts of an out-neighbour that is not reached yet.
+// Adds the counts of a vertex to the counts of its out-neighbour `w`, for the sources that have not reached `w` yet.
 __device__ inline void push_to(const Search& p, u32 w, u32 mask, const double* paths) {
     mask &= ~mask_of(p.reached, w);
     if (mask == 0) return;
@@ -477,7 +489,8 @@ __device__ inline void push_to(const Search& p, u32 w, u32 mask, const double* p
     if ((mask_of(p.found, w) & mask) != mask) set_mask(p.found, w, mask);
 }
 
-// Adds the counts of some vertices to the counts of the next level, along their rows. `threads` threads process a vertex: a warp, or some blocks.
+// Adds the counts of the visited vertices to the counts of the next level, along their rows. `threads` threads process a vertex: a warp, or several
+// blocks.
 extern "C" __global__ void __launch_bounds__(256) betweenness_push(Search p, Visited visited, u32 threads) {
     u64 thread = u64(blockIdx.x) * 256 + threadIdx.x;
     u32 i = u32(thread / threads), lane = u32(thread % threads);
@@ -493,14 +506,14 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_push(Search p, Vis
     }
 }
 
-// Adds the sum over the lanes of each source to the element of `to` for this source.
+// Adds, for each source, the sum of `x` over the source's lanes to the source's element of `to`.
 __device__ inline void add_lanes(u64* to, u64 x) {
     for (u32 step = SOURCES; step < 32; step *= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
     if (lane_id() < SOURCES && x > 0) atomicAdd(to + lane_id(), x);
 }
 
-// Appends the vertices that were found to the lists, whose next free places are `long_at` and `short_at`. Marks the vertices as reached, and stores
-// their sums as counts.
+// Appends the vertices that were found to the lists, at the positions `long_at` and `short_at`. Marks the vertices as reached, and stores their sums
+// as counts.
 extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, u32 long_at, u32 short_at) {
     u32 words = (p.vertices + 7) / 8, span = 0, source = lane_id() % SOURCES;
     u64 reached = 0, leaving = 0, entering = 0;
@@ -508,7 +521,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, 
     for (u32 base = (blockIdx.x * 8 + warp_id()) * 32; base < words; base += gridDim.x * 256) {
         u32 word = base + lane_id() < words ? p.found[base + lane_id()] : 0;
         if (!__any_sync(ALL_LANES, word != 0)) continue;
-        // Consecutive vertices are in consecutive places.
+        // Consecutive vertices get consecutive positions.
         bool is_long = base * 8 < p.long_end;
         u32 count = __popc((word | word >> 1 | word >> 2 | word >> 3) & 0x11111111), upto = warp_scan(count), place = 0;
         if (lane_id() == 31) place = atomicAdd(is_long ? &p.step->longs : &p.step->shorts, upto);
@@ -525,7 +538,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, 
             (is_long ? p.masks_of_longs : p.masks_of_shorts)[place++] = u8(mask);
         }
         __syncwarp();
-        // Each bit of a word is a vertex and a source, and so is each lane. Several loads are in flight at once.
+        // Each bit of a word belongs to a vertex and a source, and the lane with the same index processes it. Several loads are in flight at once.
         constexpr u32 AT_ONCE = 4;
         for (u32 first = 0; first < 32; first += AT_ONCE) {
             double sums[AT_ONCE];
@@ -560,7 +573,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, 
     if (inexact) p.step->inexact = 1;
 }
 
-// Begins a search: each source in the mask reaches itself. All masks and values must be zero.
+// Begins a search: each source in the mask `sources` reaches itself. All masks and values must be zero.
 extern "C" __global__ void __launch_bounds__(256) betweenness_begin(Search p, uint4 roots, u32 sources) {
     u32 of[SOURCES] = {roots.x, roots.y, roots.z, roots.w}, s = threadIdx.x;
     if (blockIdx.x > 0 || s >= SOURCES || (sources >> s & 1) == 0) return;
@@ -568,8 +581,9 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_begin(Search p, ui
     set_mask(p.found, of[s], 1u << s);
 }
 
-// Converts the sums of a step to counts or shares, or sets its counts to 0, so that they can be pulled again. A thread processes a vertex and a
-// source. For the sources in the mask `leaves`, nothing was added up: the vertices are the deepest level, so their sums are 0.
+// Converts the sums of a step to counts or shares, or sets the counts of a step to 0, so that they can be pulled again; `makes` is the code of the
+// result. A thread processes a vertex and a source. For the sources in the mask `leaves`, nothing was added up: the vertices are the deepest level,
+// so their sums are 0.
 extern "C" __global__ void __launch_bounds__(256) betweenness_settle(Search p, Visited visited, u32 makes, u32 leaves) {
     // Several loads are in flight at once.
     constexpr u32 AT_ONCE = 4;
@@ -609,7 +623,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_settle(Search p, V
     }
 }
 
-// Adds the dependencies of all vertices to their totals, source after source.
+// Adds the dependencies of all vertices to their totals, one source after the other.
 extern "C" __global__ void __launch_bounds__(256) betweenness_add(Search p, double* totals) {
     for (u32 v = blockIdx.x * 256 + threadIdx.x; v < p.vertices; v += gridDim.x * 256) {
         u32 mask = mask_of(p.reached, v);

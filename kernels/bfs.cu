@@ -1,4 +1,4 @@
-// Breadth-first search; bfs_search.cuh has the method.
+// Breadth-first search; bfs_search.cuh describes the method.
 #include "bfs_search.cuh"
 
 extern "C" __global__ void __launch_bounds__(BFS_THREADS, 1)

@@ -1,4 +1,5 @@
-// Definitions that the parts of breadth-first search share: the graph, the state of a search, and queues.
+// Definitions shared by the kernels of breadth-first search: the graph, the state of a search, and queues. A row consists of slots. A slot is one
+// neighbour or, if rows are packed (compressed), a 16-byte chunk of neighbours.
 //
 // src/algo/bfs/gpu/kernel_structs.rs declares the same structs.
 #pragma once
@@ -7,27 +8,29 @@
 
 constexpr u32 BFS_THREADS = 1024;
 constexpr u32 BFS_WARPS = BFS_THREADS / 32;
-// Number of vertices that a warp takes together in a bottom-up step.
+// Number of vertices of a chunk, which a warp processes together in a bottom-up step, and number of 32-bit words of the chunk's bitmap.
 constexpr u32 BFS_CHUNK = 256;
 constexpr u32 BFS_CHUNK_WORDS = BFS_CHUNK / 32;
-// Number of neighbours of a vertex in an array of heads, and maximum number of these arrays.
+// Number of neighbours per vertex in a head array, and maximum number of head arrays. Head arrays store the neighbours after the first one, so that
+// most rows need not be read.
 constexpr u32 BFS_HEAD = 4;
 constexpr u32 BFS_MOST_HEADS = 8;
-// The counter of a queue has the number of entries in its low bits and the number of slots above them.
+// Number of low bits of a queue's 64-bit counter that contain the number of entries. The bits above them contain the number of slots.
 constexpr u32 BFS_ENTRY_BITS = 34;
-// Number of edges from which on a frontier's slots would not fit in the counter.
+// Minimum number of edges of a frontier from which its slots would not fit the counter.
 constexpr u32 BFS_MOST_SLOTS = 1 << 30;
-// Maximum number of slots of a frontier that one warp expands.
+// Maximum number of slots of a frontier that a single warp expands.
 constexpr u32 BFS_NARROW = 256;
-// A frontier's neighbours are claimed without a queue if the frontier has enough edges, and if its neighbours together probably have more than
-// one in `alpha` of the edges that are left. A neighbour is assumed to have BFS_BIAS times the mean number of edges, because edges lead to
-// vertices with more edges than the mean.
+// Factor by which the neighbours of a frontier are assumed to have more edges than an average vertex, because edges lead to vertices with many edges.
+// The neighbours are claimed without a queue if the frontier has enough edges, and if its neighbours together probably have more than one in `alpha`
+// of the remaining edges.
 constexpr u32 BFS_BIAS = 2;
-// GPUs share claims if the frontier has at least `least_shared` edges plus one for every BFS_SHARED_VERTICES vertices.
+// GPUs divide the claims of a frontier among themselves if it has at least `least_shared` edges plus one edge for every BFS_SHARED_VERTICES vertices.
 constexpr u32 BFS_SHARED_VERTICES = 32;
-// Number of consecutive small levels that are found bottom-up before a queue is made of the next, because the search mostly ends sooner.
+// Number of consecutive small levels that are found bottom-up before the search makes a queue of the next one. Most searches end sooner and never
+// need this queue.
 constexpr u32 BFS_PATIENCE = 3;
-// True in the programs for packed rows. A slot of a row is an entry, or a chunk of packed entries.
+// Whether rows are packed (compressed). The programs for packed rows define BFS_PACKED. RowSlot is the type of a slot of a row.
 #ifdef BFS_PACKED
 constexpr bool PACKED = true;
 typedef uint4 RowSlot;
@@ -39,13 +42,14 @@ typedef u32 RowSlot;
 // Maximum number of GPUs that search together.
 constexpr u32 BFS_MOST_GPUS = 8;
 
-// One half of all rows, and the slots of one row in it.
+// One half of all rows, and the slots of one row in a half. The lower half contains the smaller neighbours of each vertex, the upper half the larger
+// ones.
 typedef RowsOf<RowSlot> Half;
 typedef SegmentOf<RowSlot> Segment;
 
 #ifdef BFS_SPREAD
-// Where the rows of a half are if they are spread over GPUs. GPU k has the rows from first[k] up to first[k + 1]. entries[k] is where its
-// entries would begin if it had all rows. For a GPU that does not exist, first is NONE.
+// Location of the rows of a half if they are spread over GPUs. GPU k stores the rows from first[k] to first[k + 1] (exclusive). entries[k] is the
+// address at which the half's first entry would be if GPU k stored all rows. For a GPU that does not exist, first[k] is NONE.
 struct Spread {
     const RowSlot* entries[BFS_MOST_GPUS];
     u32 first[BFS_MOST_GPUS];
@@ -54,23 +58,24 @@ struct Spread {
 
 struct Graph {
     Half halves[2];
-    // The first entry of each vertex's in-row, or NONE.
+    // First entry of each vertex's in-row, or NONE.
     const u32* first;
-    // Heads of in-rows. Array k has the four entries from 1 + 4k on, for vertices below wide[k]; NONE if a row has fewer.
+    // Head arrays of in-rows. Array k contains the four entries from index 1 + 4k on, for vertices below wide[k]. If a row has fewer entries, the
+    // rest is NONE.
     const uint4* heads[BFS_MOST_HEADS];
-    // Numbers of leaves, which are neighbours from `tail` on: a byte for each vertex, and a word for each vertex below `many`.
+    // Leaf counts: the number of neighbours from `tail` on, as a byte for each vertex, and as a 32-bit word for each vertex below `many`.
     const u8* few_leaves;
     const u32* many_leaves;
     u32 vertices;
-    // 1 if vertex v has an out-row 2v and an in-row 2v + 1, 0 if it has one row, v.
+    // 1 if vertex v has an out-row with index 2v and an in-row with index 2v + 1; 0 if it has a single row with index v.
     u32 shift;
-    // Vertices from here on have one edge. It is a multiple of BFS_CHUNK, or the number of vertices.
+    // Vertices from this one on have one edge (leaves). `tail` is a multiple of BFS_CHUNK, or the number of vertices.
     u32 tail;
-    // Vertices from here on have fewer than 256 edges.
+    // Vertices from this one on have fewer than 256 edges.
     u32 many;
-    // Number of arrays of heads, as many as there was room for.
+    // Number of head arrays: as many as fit in GPU memory.
     u32 head_arrays;
-    // In-rows of vertices from wide[k] on have at most 1 + 4k entries.
+    // In-rows of the vertices from wide[k] on have at most 1 + 4k entries.
     u32 wide[BFS_MOST_HEADS + 1];
 #ifdef BFS_SPREAD
     Spread spread[2];
@@ -82,50 +87,53 @@ static_assert(sizeof(Graph) == 288 + 2 * sizeof(Spread) && sizeof(Spread) == 96,
 static_assert(sizeof(Graph) == 288, "as its twin");
 #endif
 
-// A queue of rows. Entry i covers the slots from starts[i] to starts[i + 1]. Vertices without rows are listed backwards from the end of the
-// queue's memory.
+// Queue of the out-rows of a frontier, with an entry for each half of a row that is not empty. The slots of entry i begin at index starts[i] and end
+// where the slots of the next entry begin. Vertices without out-rows (sinks) are stored at the end of `vertices`, in reverse order.
 struct Queue {
     u32* starts;
     u32* vertices;
-    // The address of the row, minus the bytes of all slots before.
+    // For each entry, the address of its row minus the size in bytes of all slots before the entry. So the row's slots are addressed by their indices
+    // in the queue.
     u64* rows;
 };
 
-// The counts of a frontier.
+// Counts of a frontier.
 struct Counts {
     u64 vertices;
-    // Slots of the vertices' out-rows.
+    // Number of slots in the out-rows of the vertices.
     u64 edges;
-    // The vertices' neighbours from `tail` on, which belong to the next frontier.
+    // Number of the vertices' neighbours from `tail` on (leaves), which belong to the next frontier.
     u64 leaves;
-    // Entries that were read to find the frontier.
+    // Number of row entries read to find the frontier.
     u64 checked;
-    // Entries and slots of the frontier's queue.
+    // Number of entries (low bits) and number of slots (high bits) of the frontier's queue; see BFS_ENTRY_BITS.
     u64 queued;
-    // Vertices without out-rows, at the end of the queue.
+    // Number of vertices without out-rows, which are at the end of the queue.
     u64 sinks;
-    // Pieces of long rows that were left to all warps.
+    // Number of pieces of long rows that are queued for all warps.
     u64 pieces;
-    // Estimate of the slots of the vertices' out-rows if the frontier was claimed without a queue: the mean of vertices of about the same rank.
+    // Estimated number of slots in the out-rows of the vertices, if the frontier was claimed without a queue. Each vertex is assumed to have the mean
+    // number of slots of the vertices from 2^k to 2^(k+1), where k is chosen such that the range contains the vertex.
     u64 estimate;
 };
 
-// How a level was found: QUEUED or CLAIMED top-down, or BOTTOM_UP. Only a QUEUED level has a queue.
+// Codes for how a level was found: top-down with a queue of its rows (QUEUED), top-down by claims without a queue (CLAIMED), or bottom-up. Only a
+// QUEUED level has a queue.
 constexpr u32 QUEUED = 0;
 constexpr u32 BOTTOM_UP = 1;
 constexpr u32 CLAIMED = 2;
 
 struct Progress {
     u64 level;
-    // Number of steps that all blocks have taken. A step finds one level, or several narrow ones.
+    // Number of steps that all blocks have taken. A step finds one level, or several narrow levels.
     u64 step;
-    // Slots of out-rows of vertices that are in no frontier so far.
+    // Number of slots in the out-rows of the vertices that are in no frontier so far.
     u64 left;
-    // The bitmap of vertices up to this level.
+    // Index of the bitmap of all vertices up to this level.
     u32 current;
-    // How this level was found, which tells whether it has a queue.
+    // How this level was found (QUEUED, BOTTOM_UP or CLAIMED), and so whether it has a queue.
     u32 found;
-    // Number of consecutive levels that were small and found bottom-up.
+    // Number of consecutive levels, up to this one, that were small and found bottom-up.
     u64 few;
     // Number of vertices before `tail` that are in no frontier so far.
     u64 open;
@@ -133,7 +141,8 @@ struct Progress {
 
 struct State {
     GridBarrier barrier;
-    // Counts by steps modulo 3: the counts of this step's frontier, the counts of the frontier that it finds, and those that it clears.
+    // Counts of the frontier of step i, at index i modulo 3. In each step, one element contains the counts of its frontier, the next element receives
+    // the counts of the frontier that it finds, and the third element is cleared.
     Counts counts[3];
     Progress progress;
     // Number of levels that this launch has recorded.
@@ -141,36 +150,37 @@ struct State {
     u32 finished;
 };
 
-// The record of a level.
+// Statistics of one level and of the step that starts from it: the level's vertices and leaves; the number of row entries that the step checks, its
+// duration, and 1 if it is bottom-up (0 if top-down).
 struct Record {
     u64 vertices, leaves, checked, nanoseconds, up;
 };
 
 #ifdef BFS_PEERS
-// What a GPU sends to another at a barrier of all GPUs: its part of the counts, followed by the number of the barrier.
+// Message of one GPU to another at a barrier of all GPUs: the sender's part of the counts, followed by the sequence number of the barrier.
 struct BarrierCounts {
     Counts counts;
     u64 number;
 };
 
-// The state of barriers of all GPUs, in the memory of one GPU.
+// State of the barriers of all GPUs, in the memory of one GPU.
 struct GpuBarriers {
-    // What the other GPUs sent at the last barrier with an even number and at the last with an odd number.
+    // Messages of each other GPU at the last even-numbered barrier and at the last odd-numbered one.
     BarrierCounts reported[BFS_MOST_GPUS][2];
-    // The last barrier that blocks of this GPU may leave.
+    // Sequence number of the last barrier that the blocks of this GPU may leave.
     u64 passed;
     // This GPU's part of the counts.
     Counts part;
-    // Number of pieces of rows in the part that was sent last.
+    // Number of row pieces in the part of the counts that was sent last.
     u64 pieces;
 };
 
-// Several GPUs that search together; bfs_peers.cuh has the method.
+// GPUs that search together; bfs_peers.cuh describes the method.
 struct Peers {
-    // Bitmaps and barrier states of each GPU.
+    // Addresses of the two bitmaps and of the barrier state of each GPU.
     u32* reached[BFS_MOST_GPUS][2];
     GpuBarriers* barriers[BFS_MOST_GPUS];
-    // The number of this GPU, and the number of GPUs.
+    // Index of this GPU, and number of GPUs.
     u32 rank, gpus;
 };
 static_assert(sizeof(GpuBarriers) == 1232 && sizeof(Peers) == 200, "as in kernel_structs.rs");
@@ -180,22 +190,23 @@ struct Search {
     // Two bitmaps of reached vertices.
     u32* reached[2];
     u32* parents;
-    // The queues of levels with even and odd numbers.
+    // Queue of the even-numbered levels, and queue of the odd-numbered levels.
     Queue queues[2];
     State* state;
     Record* records;
-    // Bottom-up steps begin when edges * alpha exceeds the edges that are left, and end when vertices * beta is below the number of all
-    // vertices.
+    // Thresholds for the direction. Bottom-up steps begin when the frontier's edges * alpha exceed the remaining edges, and end when the frontier's
+    // vertices * beta are fewer than all vertices.
     double alpha, beta;
-    // Slots of all out-rows.
+    // Number of slots in all out-rows.
     u64 slots;
     u32 root;
-    // Number of entries for which a queue has room.
+    // Maximum number of entries of a queue.
     u32 capacity;
     u32 most_records;
-    // 1 in the first launch of a search.
+    // 1 in the first launch of a search, otherwise 0.
     u32 begins;
-    // Number of edges of a frontier from which on its neighbours may be claimed without a queue, and from which on GPUs may share that.
+    // Minimum number of edges of a frontier from which its neighbours may be claimed without a queue; and base of the minimum from which GPUs divide
+    // these claims among themselves (see BFS_SHARED_VERTICES).
     u32 least_unqueued, least_shared;
 #ifdef BFS_PEERS
     Peers peers;
@@ -209,23 +220,23 @@ static_assert(sizeof(Search) == 136, "as its twin");
 #endif
 static_assert(sizeof(State) == 264 && sizeof(Record) == 40, "as in kernel_structs.rs");
 
-// The rest of a row: the slots that remain of the lower half, and later those of the upper half.
+// Unread rest of a row: the remaining slots of the current half, and the slots of the half that is read later, if any.
 struct Rest {
     const RowSlot* at;
     const RowSlot* later;
     u32 length, later_length;
 };
 
-// Data of the vertices that a warp takes in a bottom-up step.
+// Data of a chunk of BFS_CHUNK vertices that a warp processes in a bottom-up step.
 struct Chunk {
-    // Vertices that need more neighbours, by their numbers in the chunk, and the rest of the rows of some of them.
+    // Vertices without a parent whose further neighbours must be tested, as indices in the chunk; and the unread rows of up to 32 of them.
     u8 open[BFS_CHUNK];
     Rest rests[32];
-    // Bits of the vertices found among them.
+    // Bitmap of the chunk's vertices that were found after the test of first neighbours.
     u32 found[BFS_CHUNK_WORDS];
 };
 
-// Memory that a block shares.
+// Shared memory of a block.
 struct Scratch {
     union {
         u32 tile[4 * BFS_THREADS + 1];
@@ -233,19 +244,19 @@ struct Scratch {
     };
     u64 sums[4][BFS_WARPS];
     u64 place;
-    // Data of this step that all threads read, and the time when the level before was done. It is in shared memory, because in registers it
-    // would displace what the steps work with.
+    // Data of this step that all threads read, and `clock`, the time at which the previous level was complete. They are in shared memory because in
+    // registers they would displace the data on which the steps work.
     Progress at;
     Counts frontier;
     u32 records;
     u64 clock, target;
 #ifdef BFS_PEERS
-    // Number of the last barrier of all GPUs.
+    // Sequence number of the last barrier of all GPUs.
     u64 passed;
 #endif
-    // Counts of what a single warp finds.
+    // Counts of the next frontier, if a single warp finds it.
     Counts found_by_warp;
-    // Mean number of slots of the out-rows of vertices 2^k up to 2^(k+1).
+    // mean_slots[k] is the mean number of slots in the out-rows of the vertices from 2^k to 2^(k+1) (exclusive).
     u32 mean_slots[32];
 };
 
@@ -256,7 +267,7 @@ __device__ inline bool is_in(const u32* bits, u32 vertex) { return bits[vertex >
 __device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
 __device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }
 
-// Returns the part of a row that is in this half.
+// Returns the segment of a row that is in the given half.
 __device__ inline Segment half_of(const Graph& g, u32 half, u32 row) {
 #ifdef BFS_SPREAD
     const Spread& spread = g.spread[half];
@@ -268,11 +279,11 @@ __device__ inline Segment half_of(const Graph& g, u32 half, u32 row) {
 #endif
 }
 
-// The neighbours in a slot, read one after the other; src/graph/packed/chunk.rs says how they are packed. An unpacked slot has one neighbour.
+// Iterator over the neighbours in a slot. src/graph/packed/chunk.rs describes the format of a packed slot. An unpacked slot contains one neighbour.
 struct Slot {
     // The next neighbour, or NONE.
     u32 next;
-    // The differences between the later neighbours, and the number of bits of a difference.
+    // Packed differences between the neighbours after `next`, and the number of bits of each difference.
     u32 low, middle, high, width;
 };
 
@@ -286,14 +297,14 @@ __device__ inline void go_on(Slot& slot) {
     slot.high >>= slot.width;
 }
 
-// Reads a slot of the row at this address.
+// Reads the slot with index `slot` of the row at address `row`.
 __device__ inline Slot read_slot(u64 row, u64 slot) {
     if (!PACKED) return {__ldg(reinterpret_cast<const u32*>(row) + slot), 0, 0, 0, 0};
     uint4 chunk = __ldg(reinterpret_cast<const uint4*>(row) + slot);
     return {chunk.x, __funnelshift_r(chunk.y, chunk.z, 5), __funnelshift_r(chunk.z, chunk.w, 5), chunk.w >> 5, chunk.y & 31};
 }
 
-// Returns the number of a vertex's neighbours from `tail` on.
+// Returns the number of leaves of a vertex: its neighbours from `tail` on.
 __device__ inline u32 leaves_of(const Graph& g, u32 vertex) {
     return vertex < g.many ? __ldg(g.many_leaves + vertex) : __ldg(g.few_leaves + vertex);
 }
@@ -302,17 +313,17 @@ __device__ inline u64 packed(u64 entries, u64 slots) { return slots << BFS_ENTRY
 __device__ inline u64 entries_of(u64 queued) { return queued & ((1ull << BFS_ENTRY_BITS) - 1); }
 __device__ inline u32 slots_of(u64 queued) { return u32(queued >> BFS_ENTRY_BITS); }
 
-// Returns what a vertex with these segments adds to a queue's counter. An empty segment has no entry.
+// Returns the increment of a queue's counter for a vertex whose row has these segments. An empty segment has no entry.
 __device__ inline u64 packed(const Segment& lower, const Segment& upper) {
     return packed((lower.length > 0) + (upper.length > 0), u64(lower.length) + upper.length);
 }
 
-// Lists a vertex without rows at the end of the queue, unless the queue is full.
+// Stores a vertex without out-rows at the end of the queue's memory, unless the queue is full. `number` is the number of such vertices before it.
 __device__ inline void put_sink(const Queue& queue, u32 capacity, u64 number, u32 vertex) {
     if (number < capacity) queue.vertices[capacity - 1 - number] = vertex;
 }
 
-// Writes the entries of a vertex's row at a place of the queue, unless the queue is full.
+// Writes the queue entries of a vertex's row, unless the queue is full. `place` is the value of the queue's counter before these entries.
 __device__ inline void put(const Queue& queue, u32 capacity, u64 place, u32 vertex, const Segment& lower, const Segment& upper) {
     u64 at = entries_of(place);
     u32 slot = slots_of(place);
@@ -329,13 +340,13 @@ __device__ inline void put(const Queue& queue, u32 capacity, u64 place, u32 vert
     }
 }
 
-// A thread's part of the counts of the next frontier.
+// Contribution of one thread to the counts of the next frontier.
 struct Found {
     u32 vertices, leaves, checked;
     u64 edges;
 };
 
-// Adds up what all threads of a block found, and adds it to `counts`. The edges go to `edges`, which is one of the counts.
+// Adds the contributions `found` of all threads of a block to `counts`. The number of edges is added to `*edges`, which is one of the counts.
 __device__ inline void add(Counts* counts, u64* edges, const Found& found, Scratch& scratch) {
     u64 parts[4] = {found.vertices, found.edges, found.leaves, found.checked};
     for (u32 k = 0; k < 4; k++) {

@@ -1,31 +1,31 @@
 // Bottom-up steps: every unreached vertex looks for a reached neighbour (Beamer, Asanovic and Patterson, SC 2012).
 //
-// A warp takes 256 vertices at a time. Their first neighbours are in one array and are the largest hubs among their neighbours, which ends the
-// search of most vertices. The remaining vertices are put together, so that lanes stay busy. Their next neighbours come in fours from arrays of
-// heads, and then eight lanes read a row. Rows ascend, so the first hit is the smallest neighbour. The bits that are tested do not change during
-// a step.
+// A warp processes 256 vertices at a time. It first tests the first neighbour of each vertex. These neighbours are in one array. The first neighbour
+// is the largest hub among the neighbours of a vertex, so most vertices find their parent there. The remaining vertices are compacted, so that all
+// lanes have work. Their next neighbours are tested four at a time, from head arrays. Then eight lanes together test the rest of each row. Rows
+// ascend, so the first hit is the smallest reached neighbour. The bitmap that is tested does not change during a step.
 //
-// A long row is cut into pieces, which all warps share after a barrier. Otherwise one hub that the search does not reach would keep a few lanes
+// A long row is cut into pieces, which all warps test after a barrier. Otherwise a single hub that the search does not reach would keep a few lanes
 // busy for as long as the rest of the step takes.
 #pragma once
 #include "bfs_peers.cuh"
 
-// Lanes that read a row together.
+// Number of lanes of a group, which reads a row together, and number of groups of a warp.
 constexpr u32 BFS_GROUP = 8;
 constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
-// Number of loads after which a group leaves the rest of a row to all warps, and number of slots of a piece.
+// Number of loads of a row after which a group of lanes leaves the rest of the row to all warps, and number of slots of a piece of such a row.
 constexpr u32 BFS_LONG = 32;
 constexpr u32 BFS_PIECE = 4096;
-// If fewer than one vertex in this many is unreached, a warp takes several chunks at once.
+// If fewer than one vertex in this many is unreached, a warp checks several chunks at once.
 constexpr u32 BFS_FEW_OPEN = 32;
 
-// Goes on to the upper half of a row after the lower half is read.
+// Continues with the upper half of a row if the lower half has been read.
 __device__ inline void turn_page(Rest& rest) {
     if (rest.length > 0) return;
     rest = {rest.later, nullptr, rest.later_length, 0};
 }
 
-// Returns the rest of a vertex's in-row after `skipped` entries; the whole row if it is packed.
+// Returns the rest of a vertex's in-row after the first `skipped` entries, or the whole row if it is packed.
 __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
     u32 row = in_row(g, vertex);
     Segment lower = half_of(g, 0, row), upper = half_of(g, 1, row);
@@ -38,7 +38,7 @@ __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
 
 __device__ inline u32 pieces_of(u32 length) { return length / BFS_PIECE + (length % BFS_PIECE > 0); }
 
-// Leaves the rest of a row to all warps, in a queue that this step does not use. Returns false if the queue is full.
+// Queues the rest of a vertex's row, in pieces, for all warps. `queue` is a queue that this step does not use otherwise. Returns false if it is full.
 __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts, u32 vertex, const Rest& rest) {
     u32 first = pieces_of(rest.length), all = first + pieces_of(rest.later_length);
     u64 place = atomicAdd(&counts->pieces, u64(all));
@@ -54,7 +54,7 @@ __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts
     return fits;
 }
 
-// Returns the first reached neighbour in a slot, or NONE. Adds the number of neighbours that it tests to `tested`.
+// Returns the first reached neighbour in a slot, or NONE. Adds the number of neighbours tested to `tested`.
 __device__ inline u32 test_slot(const u32* reached, Slot slot, u32& tested) {
     while (slot.next != NONE) {
         tested++;
@@ -64,8 +64,8 @@ __device__ inline u32 test_slot(const u32* reached, Slot slot, u32& tested) {
     return NONE;
 }
 
-// Tests the first neighbours of a chunk of vertices. The chunk's words of the bitmap are the `word` of the first lanes. Returns in the same
-// lanes the bits of the vertices found; `left` gets the number of vertices that need more neighbours.
+// Tests the first neighbour of each unreached vertex of a chunk. `word` is one word of the chunk's bitmap in each of the first BFS_CHUNK_WORDS lanes.
+// Returns the bits of the vertices found, in the same lanes. Sets `left` to the number of vertices whose further neighbours must be tested.
 __device__ inline u32 test_first(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, Chunk& chunk, u32& left,
                                  Found& found) {
     u32 near[BFS_CHUNK_WORDS];
@@ -103,7 +103,8 @@ __device__ inline void find(const Graph& g, const Search& s, Chunk& chunk, u32 v
     atomicOr(chunk.found + (vertex % BFS_CHUNK >> 5), bit_of(vertex));
 }
 
-// Tests the neighbours in an array of heads, for the first `count` vertices that need more. Returns the number of vertices that still need more.
+// Tests the neighbours in a head array, for the first `count` vertices of `chunk.open`. Returns the number of vertices whose further neighbours must
+// be tested.
 __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count,
                                  Found& found) {
     const uint4* heads = g.heads[array] + first_vertex;
@@ -123,7 +124,7 @@ __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, con
             more = parent == NONE && first_vertex + open < wide;
         }
         u32 all = __ballot_sync(ALL_LANES, more);
-        // All lanes must have read their vertices before the places of these are reused.
+        // All lanes must have read their vertices before these elements of `open` are overwritten.
         __syncwarp();
         if (more) chunk.open[left + __popc(all & ((1u << lane_id()) - 1))] = u8(open);
         left += __popc(all);
@@ -132,8 +133,8 @@ __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, con
     return left;
 }
 
-// Tests the rest of the rows of the first `count` vertices that need more, with eight lanes for each row. Each lane looks up where one row is. A
-// group that has finished a row goes on to the next without waiting for others.
+// Tests the rest of the rows of the first `count` vertices of `chunk.open`, with eight lanes per row. Each lane first looks up the location of one
+// row. A group that has finished a row continues with another without waiting for other groups.
 __device__ inline void test_rows(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count, Counts* counts,
                                  Found& found) {
     const u32 group = lane_id() / BFS_GROUP, lane = lane_id() % BFS_GROUP;
@@ -176,7 +177,7 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
     }
 }
 
-// If all vertices of four chunks from `i` on are reached, copies their words to the bitmap of the next level and returns true.
+// If all vertices of this GPU's four chunks from index `i` on are reached, copies their words to the bitmap of the next level and returns true.
 __device__ inline bool copy_reached(const Search& s, const u32* reached, u32* after, u32 i, u32 chunks, u32 bitmap) {
     u32 mine = own_chunk(s, i + lane_id() / BFS_CHUNK_WORDS), at = mine * BFS_CHUNK_WORDS + lane_id() % BFS_CHUNK_WORDS;
     if (!__all_sync(ALL_LANES, mine >= chunks || fresh(reached + at) == NONE)) return false;
@@ -184,7 +185,7 @@ __device__ inline bool copy_reached(const Search& s, const u32* reached, u32* af
     return true;
 }
 
-// Finds the next frontier. The other bitmap gets its bits and the bits of all vertices that were reached before.
+// Finds the next frontier. Writes its bits, and those of all vertices reached before, to the other bitmap.
 __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
@@ -195,7 +196,7 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
     if (has_word) chunk.found[lane_id()] = 0;
     __syncwarp();
     const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
-    // If nearly all vertices are reached, warps would spend their time waiting for words, so they read the words of several chunks at once.
+    // If nearly all vertices are reached, warps would spend most of their time waiting for words, so they read the words of several chunks at once.
     const bool few_open = scratch.at.open < scratch.frontier.vertices + g.tail / BFS_FEW_OPEN;
     const u32 width = few_open ? 32 / BFS_CHUNK_WORDS : 1;
 #pragma unroll 1
@@ -228,15 +229,15 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
             if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
         }
         __syncwarp();
-        // This was the last chunk of its group.
+        // After the last chunk of a group, continue with this warp's next group.
         if ((next + 1) % width == 0) next += gridDim.x * BFS_WARPS * width - width;
     }
-    // From here on the memory of the chunks has another use.
+    // From here on, the shared memory of the chunks is used for other data.
     __syncthreads();
     add(counts, &counts->edges, found, scratch);
 }
 
-// Tests the pieces of long rows that were left to all warps.
+// Tests the pieces of long rows that are queued to be shared by all warps.
 __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
@@ -266,7 +267,7 @@ __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scr
     add(counts, &counts->edges, found, scratch);
 }
 
-// Sends the vertices that were found in pieces of rows to the other GPUs, after all of this GPU's blocks have tested them.
+// Sends the bits of the vertices that were found in row pieces to the other GPUs, after all blocks of this GPU have tested their pieces.
 __device__ inline void put_pieces(const Search& s, const Scratch& scratch) {
     u32* after = s.reached[scratch.at.current ^ 1];
     u64 count = min(own_pieces(s, next_counts(s, scratch)), u64(s.capacity));

@@ -1,26 +1,27 @@
-// Checks a breadth-first tree where the search left it, by the five rules of Graph500 (src/algo/searches/tree/fault.rs), and that each parent is
-// the first neighbour in the previous level. Levels are computed from the parents alone. Then each edge is visited once, in the row of its larger
-// end. A broken rule, or a tree too deep for marks, is only reported; the host finds what is wrong.
+// Checks a breadth-first tree in GPU memory against the five rules of Graph500 (src/algo/searches/tree/fault.rs). Also checks that each parent is the
+// first neighbour in the previous level. Levels are computed from the parents alone. Then each edge is visited once, in the row of its larger end.
+// The kernels only report that a rule is broken, or that the tree is too deep for marks. The host then finds the fault.
 #include "rows.cuh"
 
-// The mark of a vertex: its level in the low bits, and two flags.
+// Format of a vertex's mark, which is one byte: the bits LEVEL contain the level, which is at most DEEPEST, or one of two special values. The other
+// bits are flags.
 constexpr u32 LEVEL = 63;
 constexpr u32 DEEPEST = 60;
 constexpr u32 UNREACHED = 62;
 constexpr u32 UNKNOWN = 63;
-// The parent is larger than the vertex. Nearly all are smaller, because hubs come first.
+// Flag: the parent is larger than the vertex. Nearly all parents are smaller, because the vertices of highest degree come first.
 constexpr u32 LATE = 64;
-// An edge to the parent was seen. The root needs none.
+// Flag: an edge to the parent was seen. The root needs none.
 constexpr u32 JOINED = 128;
-// Number of entries that a warp takes at a time.
+// Number of row entries that a warp checks at a time.
 constexpr u32 PIECE = 2048;
 
-// A tree and the rows that it is checked against; src/algo/bfs/gpu/check.rs declares the same struct.
+// A tree, and the rows against which it is checked; src/algo/bfs/gpu/check.rs declares the same struct.
 struct Check {
     RowsOf<u32> lower;
     const u32* parents;
     u8* marks;
-    // [0] 1 if a rule is broken or the tree is too deep; [1] the largest level; [2] the number of reached vertices.
+    // Results: [0] 1 if a rule is broken or the tree is too deep; [1] the largest level; [2] the number of reached vertices.
     u32* found;
     u64 entries;
     u32 vertices;
@@ -34,8 +35,8 @@ __device__ inline void report(const Check& c, bool broken) {
     if (__any_sync(ALL_LANES, broken) && lane_id() == 0) c.found[0] = 1;
 }
 
-// Marks every vertex with its level. All marks are UNKNOWN before. A thread follows parents to a vertex that is marked, and marks all vertices on
-// the way. Several threads may mark a vertex, with the same value.
+// Marks every vertex with its level. All marks must be UNKNOWN before. A thread follows the parents of a vertex up to a marked vertex, and then marks
+// all vertices on this path. Several threads may mark the same vertex, with the same value.
 extern "C" __global__ void bfs_mark(const __grid_constant__ Check c) {
     const volatile u8* marks = c.marks;
     bool broken = false;
@@ -66,7 +67,7 @@ extern "C" __global__ void bfs_mark(const __grid_constant__ Check c) {
     report(c, broken);
 }
 
-// Returns the last row that begins at or before a place.
+// Returns the last row that begins at or before the entry with index `place`.
 __device__ inline u32 row_of(const Check& c, u64 place) {
     u32 low = 0, high = c.vertices;
     while (high - low > 1) {
@@ -98,7 +99,7 @@ extern "C" __global__ void bfs_check_edges(const __grid_constant__ Check c) {
                 broken |= neighbour < parent;
                 if (neighbour == parent) c.marks[row] = own | JOINED;
             } else if (level_there == level + 1) {
-                // Unless the neighbour's parent is larger than the neighbour, it is before this vertex.
+                // Unless the neighbour is marked LATE, its parent is smaller than the neighbour, and so comes before this vertex.
                 if (other & LATE) {
                     u32 there = c.parents[neighbour];
                     broken |= row < there;
@@ -112,7 +113,7 @@ extern "C" __global__ void bfs_check_edges(const __grid_constant__ Check c) {
     report(c, broken);
 }
 
-// Checks that every reached vertex is joined to its parent, and adds up the figures of the tree.
+// Checks that an edge joins every reached vertex to its parent. Computes the largest level and the number of reached vertices.
 extern "C" __global__ void bfs_sum_up(const __grid_constant__ Check c) {
     bool broken = false;
     u32 reached = 0, deepest = 0;

@@ -1,8 +1,8 @@
-// Copies the first neighbours of vertices to arrays, in which neighbours of consecutive vertices are next to each other.
+// Copies the first neighbours of all vertices to arrays, in which the neighbours of consecutive vertices are adjacent.
 #pragma once
 #include "bfs.cuh"
 
-// Copies the first entries of in-rows to `first`, and the next ones to arrays of heads.
+// Copies the first entry of each in-row to `first`, and the following entries to the head arrays.
 __device__ inline void copy_heads(const Graph& g, u32* first) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
         Segment lower = half_of(g, 0, in_row(g, v)), upper = half_of(g, 1, in_row(g, v));

@@ -1,8 +1,9 @@
-// Computes levels of few edges with a single warp, one after the other, because barriers of the whole grid would take most of the time.
+// Computes levels with few edges in a single warp, one level after the other, because barriers of the whole grid would take most of the time.
 #pragma once
 #include "bfs_top_down.cuh"
 
-// Claims the next frontier from one slot of each lane, and queues its rows. `found` has the counts of what the warp has found so far.
+// Claims up to one vertex per lane for the next frontier, and queues the rows of the claimed vertices. The edge of a lane leads from `from` to `to`,
+// or `to` is NONE. `found` contains the counts of the next frontier so far.
 __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32* reached, u32* after, const Queue& next, u32 from, u32 to,
                                      Counts& found) {
     bool mine = to != NONE && claim(g, s, reached, after, from, to);
@@ -36,24 +37,27 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32*
     __syncwarp();
 }
 
-// Writes the record of a level. One thread calls it.
+// Writes the record of a level and of the step that starts from it. One thread calls it.
 __device__ inline void tell(const Search& s, Scratch& scratch, u64 checked, bool up) {
     u64 now = GLOBAL_TIMER();
     s.records[scratch.records] = {scratch.frontier.vertices, scratch.frontier.leaves, checked, now - scratch.clock, up};
     scratch.clock = now;
 }
 
-// Returns true if the frontier should be expanded from its queue, by the rule of `alpha` and the room in queues.
+// Returns true if the frontier should be expanded top-down from its queue: the whole frontier fits the queue, and by the rule of `alpha` its edges
+// are too few for a bottom-up step.
 __device__ inline bool goes_down(const Search& s, const Scratch& scratch) {
     const Counts& frontier = scratch.frontier;
     bool fits = entries_of(frontier.queued) + frontier.sinks <= s.capacity && frontier.edges < BFS_MOST_SLOTS;
     return fits && double(frontier.edges) * s.alpha <= double(scratch.at.left);
 }
 
-// Returns true if one warp should expand a frontier from its queue. A packed slot has many neighbours, so fewer slots are enough.
+// Returns true if a single warp should expand a frontier from its queue. A packed slot contains many neighbours, so the maximum number of slots is
+// smaller if rows are packed.
 __device__ inline bool is_narrow(const Counts& frontier) { return slots_of(frontier.queued) <= (PACKED ? BFS_NARROW / 4 : BFS_NARROW); }
 
-// Goes from one level to the next. The frontier has at most BFS_NARROW slots. The counts of the next frontier go to `scratch.found_by_warp`.
+// Goes from one level to the next, in one warp. The frontier has at most BFS_NARROW slots. Writes the counts of the next frontier to
+// `scratch.found_by_warp`.
 __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
     const u32* reached = s.reached[scratch.at.current];
@@ -84,8 +88,8 @@ __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& sc
     __syncwarp();
 }
 
-// Goes from level to level as long as they are narrow and found top-down. One warp calls this, while the other warps of its block wait. Other
-// blocks also wait, or may still read this step's counts, so only the next step's counts are written, as in any step.
+// Goes from level to level as long as levels are narrow and found top-down. One warp calls this, while the other warps of its block wait. Other
+// blocks wait too, or may still read the counts of this step. So only the counts of the next step are written, as in any step.
 __device__ inline void narrow_levels(const Graph& g, const Search& s, Scratch& scratch) {
     do {
         narrow_level(g, s, scratch);

@@ -1,4 +1,4 @@
-// Breadth-first search of packed rows, in which a slot is a chunk of neighbours.
+// Breadth-first search on packed rows, in which a slot is a 16-byte chunk of neighbours.
 #define BFS_PACKED
 #include "bfs_heads.cuh"
 #include "bfs_search.cuh"

@@ -1,4 +1,4 @@
-// Breadth-first search by several GPUs; bfs_peers.cuh has the method.
+// Breadth-first search by several GPUs; bfs_peers.cuh describes the method.
 #define BFS_PEERS
 #include "bfs_search.cuh"
 
@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(BFS_THREADS, 1)
     search_levels(g, s, scratch);
 }
 
-// Copies the parents of this GPU's vertices to the array of another GPU, after the search has ended on both.
+// Copies the parents of this GPU's vertices to the array `to` on another GPU, after the search has ended on both GPUs.
 extern "C" __global__ void bfs_gather(const __grid_constant__ Search s, u32 vertices, u32* to) {
     u64 own = u64(own_chunks(s, vertices / BFS_CHUNK + (vertices % BFS_CHUNK > 0))) * BFS_CHUNK;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < own; i += u64(gridDim.x) * blockDim.x) {

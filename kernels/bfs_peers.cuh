@@ -1,15 +1,15 @@
-// Breadth-first search by several GPUs of one machine. Each GPU runs the search in its own kernel and can access the others' memory.
+// Breadth-first search by several GPUs of one machine. Each GPU runs the search in its own kernel and can access the memory of the other GPUs.
 //
-// Chunks of vertices belong to the GPUs in turn. In a bottom-up step, a GPU looks only for parents of its own vertices, writes new bits to the
-// bitmaps of all GPUs, and waits for all GPUs. Then the next step begins everywhere, with the sums of all counts. Each GPU takes a short
-// top-down step by itself, and all get the same result. So if every GPU has all rows, GPUs exchange only bits and counts, by plain stores. If
-// rows are spread, each GPU reads the rows of others from their memory. At the end, the parent of each vertex is on the GPU to which the vertex
-// belongs.
+// Chunks of vertices are assigned to the GPUs in turn. In a bottom-up step, a GPU looks for parents of its own vertices only, writes new bits to the
+// bitmaps of all GPUs, and waits for all GPUs. Then all GPUs begin the next step with the sums of all counts. In a short top-down step, each GPU
+// follows all edges by itself, and all GPUs compute the same result. So if every GPU stores all rows, GPUs exchange only bits and counts, by plain
+// stores. If rows are spread over the GPUs, each GPU reads other rows from the memory of the other GPUs. At the end, the parent of each vertex is on
+// the GPU to which the vertex belongs.
 //
-// There is also a barrier before a bottom-up step that follows another kind of step, because a GPU that is ahead must not write to bitmaps that
-// others still read.
+// There is also a barrier of all GPUs before a bottom-up step that follows another kind of step. Otherwise a GPU that is ahead could write to bitmaps
+// that others still read.
 //
-// In programs for one GPU these functions do nothing, or are a barrier of the grid.
+// The programs for one GPU contain trivial versions of these functions, which do nothing or wait at a barrier of the grid.
 #pragma once
 #include "bfs.cuh"
 
@@ -18,13 +18,13 @@ constexpr bool HAS_PEERS = true;
 
 __device__ inline u32 gpus_of(const Search& s) { return s.peers.gpus; }
 
-// Returns how many of `chunks` consecutive chunks belong to this GPU; `first` is the number of the first one.
+// Returns how many of `chunks` consecutive chunks belong to this GPU; `first` is the index of the first of these chunks.
 __device__ inline u32 own_chunks(const Search& s, u32 chunks, u32 first = 0) {
     u32 mine = (s.peers.rank + s.peers.gpus - first % s.peers.gpus) % s.peers.gpus;
     return chunks > mine ? (chunks - mine - 1) / s.peers.gpus + 1 : 0;
 }
 
-// Returns the i-th of the chunks that belong to this GPU.
+// Returns the index of the i-th chunk that belongs to this GPU, among the chunks from `first` on. The index is relative to `first`.
 __device__ inline u32 own_chunk(const Search& s, u32 i, u32 first = 0) {
     return i * s.peers.gpus + (s.peers.rank + s.peers.gpus - first % s.peers.gpus) % s.peers.gpus;
 }
@@ -32,12 +32,14 @@ __device__ inline u32 own_chunk(const Search& s, u32 i, u32 first = 0) {
 // Returns true if a vertex belongs to this GPU.
 __device__ inline bool is_own(const Search& s, u32 vertex) { return vertex / BFS_CHUNK % s.peers.gpus == s.peers.rank; }
 
-// Writes a word of own vertices to a bitmap of every GPU. The unnamed parameter is the address of this GPU's bitmap, which one GPU alone uses.
+// Writes bitmap word `at`, which contains only vertices of this GPU, to the bitmap with index `bitmap` of every GPU. The unnamed parameter is the
+// address of this GPU's bitmap; only the version for one GPU uses it.
 __device__ inline void put_word(const Search& s, u32 bitmap, u32*, u32 at, u32 word) {
     for (u32 gpu = 0; gpu < s.peers.gpus; gpu++) s.peers.reached[gpu][bitmap][at] = word;
 }
 
-// own_fours returns how many groups of four vertices from `tail` on belong to this GPU, and own_four the first vertex of group `i`.
+// own_fours returns how many groups of four vertices, among the vertices from `tail` on, belong to this GPU. own_four returns the first vertex of the
+// i-th of these groups.
 __device__ inline u32 own_fours(const Graph& g, const Search& s) {
     u32 chunks = (g.vertices - g.tail) / BFS_CHUNK + ((g.vertices - g.tail) % BFS_CHUNK > 0);
     return own_chunks(s, chunks, g.tail / BFS_CHUNK) * (BFS_CHUNK / 4);
@@ -48,8 +50,9 @@ __device__ inline u64 own_four(const Graph& g, const Search& s, u32 i) {
 
 constexpr u32 COUNTS = sizeof(Counts) / sizeof(u64);
 
-// Sends this GPU's counts to all GPUs, waits until all have sent theirs for barrier `number`, and adds them up to `sum`, unless that is null.
-// One thread calls this after all blocks have arrived. Returns false if another GPU does not arrive.
+// Sends this GPU's counts to all GPUs, and waits until all have sent theirs for the barrier with sequence number `number`. Adds the counts of all
+// GPUs to `*sum`, unless `sum` is null. One thread calls this, after all blocks of this GPU have arrived. Returns false if another GPU does not
+// arrive in time.
 __device__ inline bool meet_gpus(const Search& s, u64 number, Counts* sum) {
     const Peers& peers = s.peers;
     GpuBarriers* mine = peers.barriers[peers.rank];
@@ -59,7 +62,7 @@ __device__ inline bool meet_gpus(const Search& s, u64 number, Counts* sum) {
         u64* slot = reinterpret_cast<u64*>(&peers.barriers[gpu]->reported[peers.rank][number & 1].counts);
         for (u32 k = 0; k < COUNTS; k++) slot[k] = fresh(part + k);
     }
-    // Everything that this GPU wrote must be visible before the number is.
+    // Everything that this GPU wrote must become visible before the sequence number does.
     __threadfence_system();
     for (u32 gpu = 0; gpu < peers.gpus; gpu++) {
         if (gpu == peers.rank) continue;
@@ -85,8 +88,8 @@ __device__ inline bool meet_gpus(const Search& s, u64 number, Counts* sum) {
     return true;
 }
 
-// Waits until all blocks of all GPUs have arrived, as grid_barrier does for the blocks of one GPU. Adds what they counted in `next_counts` to
-// the counts of the next frontier.
+// Waits until all blocks of all GPUs have arrived, as grid_barrier does for the blocks of one GPU. Adds what every GPU has counted in `next_counts`
+// to the counts of the next frontier.
 __device__ inline bool barrier_of_all(const Search& s, GridBarrier* barrier, Scratch& scratch) {
     bool whole = true;
     __syncthreads();
@@ -107,15 +110,15 @@ __device__ inline bool barrier_of_all(const Search& s, GridBarrier* barrier, Scr
     return __syncthreads_and(whole);
 }
 
-// Waits for all GPUs before a bottom-up step, if others may still be in another step.
+// Waits for all GPUs before a bottom-up step if `others_may_lag`: other GPUs may still be in an earlier step of another kind.
 __device__ inline bool begin_bottom_up(const Search& s, GridBarrier* barrier, Scratch& scratch, bool others_may_lag) {
     return !others_may_lag || barrier_of_all(s, barrier, scratch);
 }
 
-// Returns the counts to which a bottom-up step adds.
+// Returns the counts to which this GPU adds in a step that ends with barrier_of_all.
 __device__ inline Counts* next_counts(const Search& s, const Scratch&) { return &s.peers.barriers[s.peers.rank]->part; }
 
-// Returns the number of pieces of rows that this GPU's warps have left to all warps.
+// Returns the number of pieces of long rows that the blocks of this GPU have queued, to be shared by all of its warps.
 __device__ inline u64 own_pieces(const Search& s, const Counts*) { return fresh(&s.peers.barriers[s.peers.rank]->pieces); }
 
 __device__ inline void join_peers(const Search& s, Scratch& scratch) {

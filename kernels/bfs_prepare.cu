@@ -1,4 +1,4 @@
-// Prepares a graph for breadth-first search: first neighbours, numbers of leaves, and bounds for vertices by degree.
+// Prepares a graph for breadth-first search: first neighbours, leaf counts, and vertex bounds by degree.
 #include "bfs_heads.cuh"
 
 __device__ inline void raise(u32* bound, u32 to) {
@@ -7,8 +7,9 @@ __device__ inline void raise(u32* bound, u32 to) {
 
 __device__ inline u32 length_of(const Half& half, u32 row) { return __ldg(half.starts + row + 1) - __ldg(half.starts + row); }
 
-// Raises each of the bounds to one past the last vertex that meets a condition. bounds[0]: it has more than one edge. bounds[1]: it has at least
-// 256 edges. bounds[2 + k]: its in-row has more than 1 + 4k entries.
+// Computes vertex bounds. Each bound is the exclusive end of the vertices with a property: one past the last such vertex. bounds[0]: the vertex has
+// more than one edge. bounds[1]: it has at least 256 edges. bounds[2 + k]: its in-row has more than 1 + 4k entries. All bounds must be zero at the
+// launch.
 extern "C" __global__ void bfs_bounds(const __grid_constant__ Graph g, u32* bounds) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
         u64 in = u64(length_of(g.halves[0], in_row(g, v))) + length_of(g.halves[1], in_row(g, v)), all = in;
@@ -21,7 +22,7 @@ extern "C" __global__ void bfs_bounds(const __grid_constant__ Graph g, u32* boun
 
 extern "C" __global__ void bfs_heads(const __grid_constant__ Graph g, u32* first) { copy_heads(g, first); }
 
-// Counts for each vertex its leaves, which are the neighbours from `tail` on. Counts are zero before the launch.
+// Counts the leaves of each vertex: its neighbours from `tail` on, which have one edge. All counts must be zero at the launch.
 extern "C" __global__ void bfs_leaves(const __grid_constant__ Graph g, u32* counts) {
     for (u64 v = u64(g.tail) + blockIdx.x * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
         u32 near = __ldg(g.first + v);
@@ -29,7 +30,7 @@ extern "C" __global__ void bfs_leaves(const __grid_constant__ Graph g, u32* coun
     }
 }
 
-// Copies the count of each vertex to a byte. Counts that do not fit are read from elsewhere.
+// Copies the leaf count of each vertex to a byte. For vertices whose count may not fit a byte, searches read `many_leaves` instead.
 extern "C" __global__ void bfs_few_leaves(const u32* counts, u32 vertices, u8* few) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < vertices; v += u64(gridDim.x) * blockDim.x) few[v] = u8(counts[v]);
 }

@@ -1,13 +1,15 @@
-// Breadth-first search from one root, in one cooperative launch for all levels. The graph's vertices are in order of degree.
+// Breadth-first search from one root, in one cooperative launch for all levels. The graph's vertices are in the order of descending degree.
 //
-// The grid goes from level to level by itself, with one or two barriers for each level, because launches from the host take longer than most
-// levels. All blocks make the same decisions from counts that do not change while a block may read them. The counts of step i are in slot i
-// modulo 3; the step adds to the next slot and clears the third.
+// The grid goes from level to level without the host, with one or two barriers per level, because launches from the host take longer than most
+// levels. All blocks make the same decisions, from counts that do not change while a block may read them. The counts of step i are at index i modulo
+// 3. The step adds to the next element and clears the third.
 //
-// The parent of a vertex is its smallest neighbour in the level before, so the answer depends only on the graph and the root. Before the launch
-// all parents are NONE. Vertices from `tail` on have one edge and lead nowhere, so they are left out until the end and then looked up.
+// The parent of a vertex is its smallest neighbour in the previous level, so the tree depends only on the graph and the root. Before the launch all
+// parents are NONE. Vertices from `tail` on have one edge and lead nowhere, so the levels leave them out. At the end, each of them whose neighbour is
+// reached gets this neighbour as parent.
 //
-// A launch ends when everything is found, or when its array of records of levels is full. The host reads the records and launches it again.
+// A launch ends when the search is finished, or when its array of level records is full. In the second case the host reads the records and launches
+// the kernel again.
 #pragma once
 #include "bfs.cuh"
 #include "bfs_bottom_up.cuh"
@@ -18,7 +20,7 @@
 __device__ inline void begin(const Graph& g, const Search& s) {
     u32 words = (g.vertices + BFS_CHUNK - 1) / BFS_CHUNK * BFS_CHUNK_WORDS;
     for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < words; i += gridDim.x * BFS_THREADS) {
-        // Bits past the end count as reached.
+        // Bits after the last vertex count as reached.
         u32 inside = i < g.vertices / 32 ? 32 : i == g.vertices / 32 ? g.vertices % 32 : 0;
         u32 bits = inside == 32 ? 0 : NONE << inside;
         if (s.root >> 5 == i) bits |= bit_of(s.root);
@@ -32,7 +34,7 @@ __device__ inline void begin(const Graph& g, const Search& s) {
     s.parents[s.root] = s.root;
 }
 
-// Ends a search: the vertices that were left out get their parents. Apart from these, a vertex that is not reached has no parent.
+// Ends a search: writes the parents of the vertices from `tail` on, which the levels left out. The parent of an unreached vertex stays NONE.
 __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
     // `tail` is a multiple of four, unless no vertex is left out.
@@ -63,7 +65,7 @@ __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     }
 }
 
-// Reads the counts of a frontier, which other blocks may have written.
+// Reads the counts of the frontier of a step, which other blocks may have written.
 __device__ inline Counts counts_of(const Search& s, u64 step) {
     const Counts* from = s.state->counts + step % 3;
     return {fresh(&from->vertices), fresh(&from->edges), fresh(&from->leaves), fresh(&from->checked),
@@ -76,25 +78,26 @@ __device__ inline Progress progress_of(const Search& s) {
             fresh(&from->found), fresh(&from->few),  fresh(&from->open)};
 }
 
-// Returns true if the frontier is so small that few rows need to be read.
+// Returns true if the frontier has so few vertices (by the rule of `beta`) that a top-down step reads few rows.
 __device__ inline bool is_few(const Graph& g, const Search& s, const Scratch& scratch) {
     return double(scratch.frontier.vertices) * s.beta < double(g.vertices);
 }
 
-// Returns true if a frontier without a queue needs one. Either it was claimed, and the estimate of its edges lets the search go top-down, or few
-// vertices were found bottom-up several times in a row. Blocks that are ahead may have begun to count the queue.
+// Returns true if a frontier without a queue needs one. There are two cases: the frontier was claimed, and the estimate of its edges allows a
+// top-down step; or several consecutive levels with few vertices were found bottom-up. The result must not depend on the counts of queued rows, which
+// blocks that are ahead may already be changing.
 __device__ inline bool needs_queue(const Graph& g, const Search& s, const Scratch& scratch) {
     if (scratch.at.found == CLAIMED) return double(scratch.frontier.estimate) * s.alpha <= double(scratch.at.left);
     return scratch.at.found == BOTTOM_UP && is_few(g, s, scratch) && scratch.at.few >= BFS_PATIENCE;
 }
 
-// Takes one step from the frontier in `scratch`; all blocks take the same step. Returns false if the block has to leave.
+// Takes one step from the frontier in `scratch`; all blocks take the same step. Returns false if the block must exit.
 __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scratch) {
     GridBarrier* barrier = &s.state->barrier;
     const bool tells = blockIdx.x == 0 && threadIdx.x == 0;
     bool has_queue = scratch.at.found == QUEUED;
     if (needs_queue(g, s, scratch)) {
-        // Other GPUs may still send their claims.
+        // Wait for other GPUs, which may still be sending their claims.
         if (HAS_PEERS && scratch.at.found == CLAIMED && !barrier_of_all(s, barrier, scratch)) return false;
         queue_frontier(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
@@ -105,7 +108,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
     bool down = has_queue && goes_down(s, scratch);
     if (tells) s.state->counts[(scratch.at.step + 2) % 3] = Counts{};
     if (down && is_narrow(scratch.frontier)) {
-        // All threads have read what the warp changes.
+        // Wait until all threads have read the data that one warp changes next.
         __syncthreads();
         if (blockIdx.x == 0 && warp_id() == 0) narrow_levels(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
@@ -135,7 +138,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
             if (!barrier_of_all(s, barrier, scratch)) return false;
         }
     }
-    // All threads have read what changes now.
+    // Wait until all threads have read the data that the first thread changes next.
     __syncthreads();
     if (threadIdx.x == 0) {
         u64 checked = down && !PACKED ? scratch.frontier.edges : fresh(&s.state->counts[(scratch.at.step + 1) % 3].checked);
@@ -153,7 +156,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
     return true;
 }
 
-// Goes through the levels of a search. All threads of the grid call it.
+// Runs the levels of a search until it is finished or the array of records is full. All threads of the grid call it.
 __device__ inline void search_levels(const Graph& g, const Search& s, Scratch& scratch) {
     if (threadIdx.x == 0) {
         scratch.at = s.begins ? Progress{0, 0, s.slots, 0, QUEUED, 0, g.tail} : progress_of(s);

@@ -1,4 +1,4 @@
-// Breadth-first search by several GPUs, none of which has room for all rows, so that the rows are spread over them.
+// Breadth-first search by several GPUs over which the rows are spread, because no GPU's memory can store all rows.
 #define BFS_SPREAD
 #include "bfs_peers.cu"
 #include "bfs_heads.cuh"

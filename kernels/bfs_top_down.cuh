@@ -1,21 +1,21 @@
 // Top-down steps: the search follows the out-edges of the frontier, whose rows are in a queue.
 //
 // A slot is an edge, or a chunk of packed edges. The slots are divided evenly among blocks and threads, whatever the lengths of rows (Merrill,
-// Garland and Grimshaw, PPoPP 2012). A vertex is claimed by an atomic minimum on its parent, which is NONE before, so that its parent is the
-// smallest neighbour no matter which thread comes first. The bitmap of vertices up to this level does not change during the step. Claims go to
-// the other bitmap, which also gets this level's vertices.
+// Garland and Grimshaw, PPoPP 2012). A vertex is claimed by an atomic minimum on its parent, which is NONE before. So its parent becomes the smallest
+// neighbour, no matter which thread comes first. The bitmap of vertices up to this level does not change during the step. The other bitmap receives
+// the claimed vertices and also this level's vertices.
 //
-// Making a queue of the next frontier costs more than claiming it, and a large frontier is mostly the last before a bottom-up step, which needs
-// no queue. So if many edges leave the frontier, the step only makes claims. If the next step goes top-down after all, its queue is made from
-// the bitmaps.
+// Making a queue of the next frontier costs more than claiming it. A large frontier is mostly the last one before a bottom-up step, which needs no
+// queue. So if many edges leave the frontier, the step only makes claims. If the next step is top-down after all, its queue is made from the bitmaps.
 #pragma once
 #include "bfs_peers.cuh"
 #include "block_scan.cuh"
 
+// Number of slots per thread in a tile, and number of slots of a tile, which a block processes together.
 constexpr u32 BFS_EACH = 4;
 constexpr u32 BFS_TILE = BFS_EACH * BFS_THREADS;
 
-// Returns the entry of a queue that contains this slot. All threads of the block search together.
+// Returns the index of the queue entry that contains this slot. All threads of the block search together.
 __device__ inline u32 entry_of(const Queue& queue, u32 entries, u32 slot) {
     u32 low = 0, high = entries;
     while (high - low > 1) {
@@ -28,7 +28,7 @@ __device__ inline u32 entry_of(const Queue& queue, u32 entries, u32 slot) {
     return low;
 }
 
-// Copies the starts of entries to the tile: from `entry` on, as long as they are before slot `last`. Returns their number.
+// Copies the starts of queue entries to the tile: those from `entry` on that are before slot `last`. Returns their number.
 __device__ inline u32 load_starts(const Queue& queue, u32 entries, u32 entry, u32 last, Scratch& scratch) {
     u32 count = 0, more;
     do {
@@ -41,7 +41,7 @@ __device__ inline u32 load_starts(const Queue& queue, u32 entries, u32 entry, u3
     return count;
 }
 
-// Follows the packed slots `first`..`last`. The tile has the starts of `count` entries of the queue, from `entry` on.
+// Follows the packed slots from `first` to `last` (exclusive). The tile contains the starts of `count` queue entries, from `entry` on.
 template <class Visit, class End>
 __device__ void expand_tile(const Queue& queue, u32 entry, u32 count, u32 first, u32 last, Scratch& scratch, Visit visit, End end) {
     for (u32 base = first; base < last; base += BFS_THREADS) {
@@ -64,8 +64,9 @@ __device__ void expand_tile(const Queue& queue, u32 entry, u32 count, u32 first,
     }
 }
 
-// Follows this block's share of a queue's slots, one tile after the other. `visit` gets a vertex of the frontier and a neighbour. All threads
-// call `end` after each tile, or after BFS_EACH neighbours of each thread.
+// Follows this block's share of a queue's slots, one tile after the other. Calls `visit(k, from, to)` for each vertex `from` of the frontier and
+// neighbour `to`; `k` is below BFS_EACH, and a thread uses each `k` at most once between two calls of `end`. All threads call `end` after each tile
+// or, if rows are packed, after up to BFS_EACH neighbours of each thread.
 template <class Visit, class End> __device__ void expand(const Queue& queue, u64 queued, Scratch& scratch, Visit visit, End end) {
     u32 entries = u32(entries_of(queued)), slots = slots_of(queued);
     u32 share = ((slots + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
@@ -135,8 +136,8 @@ __device__ void append(const Graph& g, const Search& s, const Queue& queue, Coun
     }
 }
 
-// Claims a neighbour that is not reached yet. Returns false if it is reached, if another thread claimed it first, or if it has one edge and is
-// left for the end.
+// Claims the neighbour `to` of the frontier vertex `from` if it is unreached. Returns false if it is reached, if another thread claimed it first, or
+// if it has one edge and is left for the end of the search.
 __device__ inline bool claim(const Graph& g, const Search& s, const u32* reached, u32* after, u32 from, u32 to) {
     if (to >= g.tail || (fresh(reached + (to >> 5)) & bit_of(to))) return false;
     if (atomicMin(s.parents + to, from) != NONE) return false;
@@ -144,7 +145,7 @@ __device__ inline bool claim(const Graph& g, const Search& s, const u32* reached
     return true;
 }
 
-// Adds the vertices of a queue to a bitmap. The vertices are divided among `threads` threads, of which this is number `thread`.
+// Adds the vertices of a queue to a bitmap. `threads` threads share this work, and `thread` is the index of this one.
 __device__ inline void mark(const Search& s, const Queue& queue, const Counts& frontier, u32* bits, u32 thread, u32 threads) {
     u32 entries = u32(entries_of(frontier.queued)), all = entries + u32(frontier.sinks);
     for (u32 i = thread; i < all; i += threads) {
@@ -153,7 +154,7 @@ __device__ inline void mark(const Search& s, const Queue& queue, const Counts& f
     }
 }
 
-// Claims the next frontier and queues its rows. Meanwhile the bitmap that gets the claims also gets this frontier.
+// Claims the next frontier and queues its rows. Also adds this frontier to the bitmap that receives the claims.
 __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
     Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
@@ -178,33 +179,33 @@ __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scra
     add(counts, &counts->edges, found, scratch);
 }
 
-// Writes, for all k, the mean number of slots of the out-rows of vertices 2^k up to 2^(k+1). All threads of the block call this, and need a
-// barrier before they read it.
+// Writes, for all k, the mean number of slots in the out-rows of the vertices from 2^k to 2^(k+1) (exclusive) to `scratch.mean_slots[k]`. All threads
+// of the block call this. They need a barrier before they read the means.
 __device__ __noinline__ void load_mean_slots(const Graph& g, Scratch& scratch) {
     if (threadIdx.x >= 32) return;
     u64 first = 1ull << lane_id(), last = min(2 * first, u64(g.tail)), slots = 0;
     for (u32 half = 0; half < 2 && first < last; half++) {
         slots += start_of(g.halves[half], u32(last << g.shift)) - start_of(g.halves[half], u32(first << g.shift));
     }
-    // The sum includes in-rows, which are between the out-rows.
+    // The sum includes the in-rows, which alternate with the out-rows.
     scratch.mean_slots[lane_id()] = first < last ? u32(float(slots >> g.shift) / float(last - first)) : 0;
 }
 
-// Returns true if the next step is probably bottom-up, which needs no queue, because many edges leave the frontier.
+// Returns true if so many edges leave the frontier that the next frontier is probably expanded bottom-up, which needs no queue.
 __device__ inline bool leads_to_many(const Graph& g, const Search& s, const Scratch& scratch) {
     double mean = double(s.slots) / g.tail;
     return scratch.frontier.edges >= s.least_unqueued && double(scratch.frontier.edges) * mean * s.alpha * BFS_BIAS >= double(scratch.at.left);
 }
 
-// Returns true if the GPUs share the claims of this frontier, instead of each making all of them. Sharing costs a barrier and the sending of
-// bits.
+// Returns true if the GPUs divide the claims of this frontier among themselves, instead of each making all of them. Dividing costs a barrier and the
+// exchange of bits.
 __device__ inline bool is_shared(const Graph& g, const Search& s, const Scratch& scratch) {
     return HAS_PEERS && scratch.frontier.edges >= s.least_shared + g.tail / BFS_SHARED_VERTICES;
 }
 
-// Claims the next frontier without queueing it; if `shared`, only the vertices of this GPU. No thread waits for others, and of each vertex only
-// a parent, a bit and the number of leaves are touched. The number of the frontier's edges is estimated. Meanwhile the bitmap that gets the
-// claims also gets this frontier.
+// Claims the next frontier without queueing it; if `shared`, only the vertices that belong to this GPU. No positions in a queue are computed, and of
+// each claimed vertex only the parent, the bit and the leaf count are accessed. The number of edges of the next frontier is estimated. Also adds this
+// frontier to the bitmap that receives the claims.
 __device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& scratch, bool shared) {
     const Queue queue = s.queues[scratch.at.level & 1];
     Counts* counts = shared ? next_counts(s, scratch) : s.state->counts + (scratch.at.step + 1) % 3;
@@ -224,7 +225,7 @@ __device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& 
             found.checked += PACKED;
         },
         [&] {
-            // All accesses of one kind come together, so that a thread waits once for each kind.
+            // Accesses of the same kind are issued together, so that a thread waits once for each kind.
             u32 words[BFS_EACH], before[BFS_EACH];
 #pragma unroll
             for (u32 k = 0; k < BFS_EACH; k++) words[k] = mine[k] != NONE ? fresh(reached + (mine[k] >> 5)) : 0;
@@ -248,7 +249,7 @@ __device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& 
     add(counts, &counts->estimate, found, scratch);
 }
 
-// Sends the claims among this GPU's vertices to the other GPUs, after all of its blocks have made them.
+// Sends the bits of the claimed vertices that belong to this GPU to the other GPUs, after all blocks of this GPU have made their claims.
 __device__ inline void put_claims(const Graph& g, const Search& s, const Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
@@ -261,8 +262,8 @@ __device__ inline void put_claims(const Graph& g, const Search& s, const Scratch
     }
 }
 
-// Writes the vertices whose bits are set in four words to the tile, if their places are in it. The words begin with vertex `first`, and the
-// first set bit has the place `place`.
+// Writes the vertices whose bits are set in four words to the tile, at positions `place`, `place` + 1 and so on. Omits vertices whose position is
+// outside the tile. The first bit of the words is vertex `first`.
 __device__ inline void write_tile(uint4 bits, u32 first, u32 place, Scratch& scratch) {
     for (u32 k = 0; k < 4; k++) {
         u32 word = k == 0 ? bits.x : k == 1 ? bits.y : k == 2 ? bits.z : bits.w;
@@ -272,7 +273,8 @@ __device__ inline void write_tile(uint4 bits, u32 first, u32 place, Scratch& scr
     }
 }
 
-// Queues the rows of a frontier that has no queue. Its vertices are the bits that only the current bitmap has; the other bitmap gets them, too.
+// Queues the rows of a frontier that has no queue. Its vertices are those whose bits are set only in the current bitmap. Also sets their bits in the
+// other bitmap.
 __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1];
     Counts* counts = s.state->counts + scratch.at.step % 3;
@@ -291,7 +293,7 @@ __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& 
         BlockScan scan = block_scan(__popc(bits.x) + __popc(bits.y) + __popc(bits.z) + __popc(bits.w));
         u32 place = u32(scan.before);
         for (u32 round = 0; round < u32(scan.total); round += BFS_TILE) {
-            // A place before the tile becomes a large number, because the subtraction wraps around.
+            // A position before the tile becomes a large number, because the subtraction wraps around.
             write_tile(bits, at * 128, place - round, scratch);
             __syncthreads();
             u32 mine[BFS_EACH];

@@ -1,13 +1,13 @@
-// Prefix sums of 64 bits over the threads of a block of 1024 threads.
+// Prefix sums of 64-bit numbers over the threads of a block. The block must have 1024 threads.
 #pragma once
 #include "common.cuh"
 
 struct BlockScan {
-    // The sum over the threads before this one, and the sum over all threads of the block.
+    // Sum over the threads before this one, and sum over all threads of the block.
     u64 before, total;
 };
 
-// Adds up one number of each thread. It is not inlined, because each copy takes as long to compile as a short kernel.
+// Computes the prefix sums of `x` over the threads of a block. It is not inlined, because each copy takes as long to compile as a short kernel.
 __device__ __noinline__ BlockScan block_scan(u64 x) {
     __shared__ u64 sums[32];
     u64 upto = warp_scan(x);

@@ -1,47 +1,47 @@
 // Label propagation: every vertex takes the most frequent label of its neighbours, or the smallest one of several equally frequent labels.
 //
-// A vote is a u64: the number of neighbours in the upper half, the complement of the label in the lower half. So the largest vote wins. The
-// way of counting depends on the number of entries of a vertex. Up to 2 need no counting. Up to 32 are compared by a warp, each lane with
-// all others. Up to WARP_MOST are counted by a warp, and up to BLOCK_MOST by a block, in a hash table in shared memory that has room for
-// all.
+// A vote is a u64. Its upper half is the number of neighbours that have a label, and its lower half is the complement of this label. So the largest
+// vote wins. The method of counting depends on the number of row entries of a vertex. Up to 2 entries need no counting. Up to 32 are compared by a
+// warp, each lane with all others. Up to WARP_MOST are counted by a warp, and up to BLOCK_MOST by a block, in a hash table in shared memory that is
+// large enough for all labels.
 //
-// The labels of longer rows do not fit. Their entries are first counted in bins by the hash of the label. A label has at most as many votes
-// as its bin, so labels of the fullest bins are counted one by one, and then those of emptier bins, down to bins with fewer votes than a
-// label is known to have. If the table overflows, its labels are counted again, a part of all hashes at a time.
+// The labels of longer rows do not fit such a table. Their entries are first counted in bins, by the hash of the label. A label has at most as many
+// votes as its bin. So the labels of the fullest bins are counted one by one, then those of emptier bins, down to bins with fewer votes than some
+// label is known to have. If the table overflows, the labels are counted again, for a part of all hashes at a time.
 #include "row_parts.cuh"
 
-// Stands for no label.
+// Value that stands for no label.
 constexpr u32 NONE = 0xffffffff;
-// The maximum number of entries of a vertex that a warp counts, and that a block counts.
+// Maximum number of row entries of a vertex that a warp counts, and that a block counts.
 constexpr u32 WARP_MOST = 256;
 constexpr u32 BLOCK_MOST = 2048;
-// The number of threads of a block that counts the labels of one vertex, and of one whose rows are longer than BLOCK_MOST.
+// Number of threads per block in the kernel for vertices with up to BLOCK_MOST entries, and in the kernel for vertices with more entries.
 constexpr u32 MANY_THREADS = 256;
 constexpr u32 HUB_THREADS = 512;
-// The bins of a long row, as a power of two, and the slots of its table.
+// Binary logarithm of the number of bins for a long row, and number of slots of its hash table.
 constexpr u32 BIN_BITS = 13;
 constexpr u32 HUB_SLOTS = 1024;
-// The number of slots that are tried before such a table counts as full.
+// Number of slots that are tried before the hash table of a long row counts as full.
 constexpr u32 MOST_TRIES = 32;
 
-// The labels before and after an iteration. src/algo/cdlp/gpu.rs declares the same struct.
+// Labels before and after an iteration. src/algo/cdlp/gpu.rs declares the same struct.
 struct Labels {
     const u32* before;
     u32* after;
-    // Whether a neighbour of each vertex has changed its label. Null if that is not known.
+    // For each vertex, whether a neighbour has changed its label. Null if this is not known.
     const u8* marked;
-    // The number of vertices whose labels changed, and the number of their entries.
+    // Number of vertices whose labels changed, and number of their row entries.
     u64* changed;
-    // Whether all labels are different.
+    // Whether all vertices have different labels.
     u32 differ;
 };
 static_assert(sizeof(Labels) == 40, "as its twin");
 
-// A hash table of labels, and their votes.
+// Hash table of labels with the votes for each.
 struct Table {
     u32* labels;
     u32* votes;
-    // The number of slots less 1; the number of slots is a power of two.
+    // Number of slots minus 1; the number of slots is a power of two.
     u32 mask;
 };
 
@@ -49,23 +49,24 @@ __device__ inline u64 vote(u32 votes, u32 label) { return u64(votes) << 32 | ~la
 __device__ inline u32 votes_of(u64 vote) { return u32(vote >> 32); }
 __device__ inline u32 label_of(u64 vote) { return ~u32(vote); }
 
-// Different labels have different hashes.
+// Returns the hash of a label. Different labels have different hashes.
 __device__ inline u32 hash(u32 label) { return label * 0x9e3779b9; }
 
-// Returns the number of votes for a label that no other vertex has: of the vertex `u`, an entry of segment `s` of the `count` segments
-// `of`.
+// Returns the number of votes for the label of vertex `u`, if no other vertex has this label: 2 if `u` is a neighbour in both directions, otherwise
+// 1. `u` is an entry of segment `s` of the `count` segments `of`.
 __device__ inline u32 votes_of_entry(const Segment* of, u32 count, u32 s, u32 u) {
     // A neighbour in both directions is in both rows of a half.
     return count == 4 && contains(of[s ^ 1].begin, of[s ^ 1].length, u) ? 2 : 1;
 }
 
-// Returns the largest value of a warp, to every lane.
+// Returns the maximum of `value` over the lanes of a warp, to every lane.
 __device__ inline u64 most_of_warp(u64 value) {
     for (u32 step = 16; step > 0; step /= 2) value = max(value, __shfl_xor_sync(ALL_LANES, value, step));
     return value;
 }
 
-// Returns the largest value of a block. Every thread calls this. `scratch` has a word for each warp.
+// Returns the maximum of `value` over the threads of a block, to every thread. Every thread must call this. `scratch` has a 64-bit word for each
+// warp.
 __device__ inline u64 most_of_block(u64 value, u64* scratch) {
     value = most_of_warp(value);
     __syncthreads();
@@ -76,7 +77,7 @@ __device__ inline u64 most_of_block(u64 value, u64* scratch) {
     return most;
 }
 
-// Adds a vote for a label. Returns the new number of its votes; 0 if `tries` slots have other labels.
+// Adds a vote for a label. Returns the label's new number of votes, or 0 if all of the first `tries` slots contain other labels.
 __device__ inline u32 add_vote(const Table& table, u32 label, u32 tries) {
     u32 slot = hash(label);
     slot = (slot ^ slot >> 15) & table.mask;
@@ -88,7 +89,7 @@ __device__ inline u32 add_vote(const Table& table, u32 label, u32 tries) {
     return 0;
 }
 
-// Clears a table. `thread` is one of the `threads` threads that do so.
+// Clears a table. `threads` threads share this work, and `thread` is the index of this one.
 __device__ inline void clear(const Table& table, u32 thread, u32 threads) {
     for (u32 i = thread; i <= table.mask; i += threads) {
         table.labels[i] = NONE;
@@ -96,9 +97,9 @@ __device__ inline void clear(const Table& table, u32 thread, u32 threads) {
     }
 }
 
-// Counts the labels of all entries of a vertex in a table that has room for them. Whole warps call this; `thread` is one of `threads`
-// threads. Returns the largest vote that this thread knows, and adds to `same` the number of its entries that have the label `own`, which
-// are not in the table.
+// Counts the labels of all row entries of a vertex in a table that is large enough for them. Whole warps call this. `threads` threads share the
+// entries, and `thread` is the index of this one. Returns the largest vote that this thread has seen. Entries with the label `own` are not counted in
+// the table; the number of those of this thread is added to `same`.
 __device__ inline u64
 count(const Segment* of, u32 segments, const Labels& labels, u32 own, const Table& table, u32 thread, u32 threads, u32& same) {
     u64 most = 0;
@@ -113,10 +114,10 @@ count(const Segment* of, u32 segments, const Labels& labels, u32 own, const Tabl
     return most;
 }
 
-// Returns a number of slots with which a table is at most half full.
+// Returns a number of slots with which a table of `entries` labels is at most half full.
 __device__ inline u32 slots_for(u32 entries) { return max(64u, 1u << (33 - __clz(entries - 1))); }
 
-// Computes the next labels of the vertices `first` to `end`, except vertices with more than WARP_MOST entries.
+// Computes the next labels of the vertices from `first` to `end` (exclusive), except vertices with more than WARP_MOST entries.
 extern "C" __global__ void __launch_bounds__(256) cdlp_few(VertexRows rows, u32 first, u32 end, Labels labels) {
     constexpr u32 SLOTS = 2 * WARP_MOST;
     __shared__ u32 tables[8][2 * SLOTS];
@@ -182,7 +183,8 @@ extern "C" __global__ void __launch_bounds__(256) cdlp_few(VertexRows rows, u32 
     }
 }
 
-// Finds the segments of a vertex for all threads of a block. Returns the number of their entries; 0 if the vertex need not be computed.
+// Finds the segments of a vertex. Writes them to `found`, in shared memory. Returns the number of their entries, or 0 if the vertex's label need not
+// be computed. All threads of the block call this.
 __device__ inline u32 find_segments(const VertexRows& rows, u32 v, const u8* marked, Segment* found) {
     if (marked != nullptr && marked[v] == 0) return 0;
     u32 all = segments(rows), entries = 0;
@@ -192,7 +194,7 @@ __device__ inline u32 find_segments(const VertexRows& rows, u32 v, const u8* mar
     return entries;
 }
 
-// Stores the label that has won at a vertex with `entries` entries.
+// Stores the winning label of a vertex with `entries` row entries; `most` is the winning vote.
 __device__ inline void store(const Labels& labels, u32 v, u32 own, u32 entries, u64 most) {
     if (threadIdx.x > 0) return;
     labels.after[v] = label_of(most);
@@ -201,7 +203,7 @@ __device__ inline void store(const Labels& labels, u32 v, u32 own, u32 entries, 
     atomicAdd(labels.changed + 1, u64(entries));
 }
 
-// Computes the next label of each vertex of a list. Each has at most BLOCK_MOST entries. A block processes one vertex at a time.
+// Computes the next label of each vertex of a list. Each has at most BLOCK_MOST row entries. A block processes one vertex.
 extern "C" __global__ void __launch_bounds__(MANY_THREADS) cdlp_many(VertexRows rows, const u32* list, Labels labels) {
     constexpr u32 SLOTS = 2 * BLOCK_MOST;
     __shared__ u32 slots[2 * SLOTS];
@@ -223,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(MANY_THREADS) cdlp_many(VertexRows 
     store(labels, v, own, all, max(most, vote(own_votes, own)));
 }
 
-// Computes the next label of each vertex of a list. A block processes one vertex at a time.
+// Computes the next label of each vertex of a list, with any number of row entries. A block processes one vertex.
 extern "C" __global__ void __launch_bounds__(HUB_THREADS) cdlp_hubs(VertexRows rows, const u32* list, Labels labels) {
     __shared__ u32 bins[1 << BIN_BITS];
     __shared__ u32 slots[2 * HUB_SLOTS];
@@ -251,7 +253,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS) cdlp_hubs(VertexRows r
     if (lane_id() == 0) atomicAdd(&own_votes, same);
     known = most_of_block(known, scratch);
     if (own_votes > 0) known = max(known, vote(own_votes, own));
-    // Bins with more votes are done.
+    // Bins with more votes than `most` have been counted.
     u32 most = NONE;
     for (;;) {
         u32 fullest = 0;
@@ -261,7 +263,8 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS) cdlp_hubs(VertexRows r
         most = u32(most_of_block(u64(fullest), scratch));
         if (most == 0 || most < votes_of(known)) break;
         u32 least = max(votes_of(known), most / 2 + 1);
-        // The labels with hashes from `from`, as many as there is room for.
+        // Count the labels whose hashes are in a range: `span` consecutive hashes from `from` on. If these labels do not fit the table, the range
+        // becomes shorter.
         u64 span = u64(1) << 32;
         for (u64 from = 0; from < u64(1) << 32;) {
             clear(table, threadIdx.x, HUB_THREADS);
@@ -289,12 +292,12 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS) cdlp_hubs(VertexRows r
     store(labels, v, own, all, known);
 }
 
-// Marks the entries of a segment.
+// Marks the vertices in a segment. `threads` threads share this work, and `thread` is the index of this one.
 __device__ inline void mark(const Segment& segment, u32 thread, u32 threads, u8* marked) {
     for (u32 i = thread; i < segment.length; i += threads) marked[segment.begin[i]] = 1;
 }
 
-// Marks all neighbours of the vertices `first` to `end` whose labels changed, except vertices with more than WARP_MOST entries.
+// Marks the neighbours of every vertex from `first` to `end` (exclusive) whose own label changed, except vertices with more than WARP_MOST entries.
 extern "C" __global__ void __launch_bounds__(256)
 cdlp_mark_few(VertexRows rows, u32 first, u32 end, const u32* before, const u32* after, u8* marked) {
     for (u64 base = first + u64(blockIdx.x * 8 + warp_id()) * 32; base < end; base += u64(gridDim.x) * 256) {
@@ -308,7 +311,7 @@ cdlp_mark_few(VertexRows rows, u32 first, u32 end, const u32* before, const u32*
     }
 }
 
-// Marks all neighbours of the vertices of a list whose labels changed. A block processes one vertex at a time.
+// Marks the neighbours of every vertex of a list whose own label changed. A block processes one vertex.
 extern "C" __global__ void __launch_bounds__(256)
 cdlp_mark_many(VertexRows rows, const u32* list, const u32* before, const u32* after, u8* marked) {
     u32 v = list[blockIdx.x];

@@ -6,7 +6,7 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Declares shared memory whose size the launch sets.
+// Declares an array in shared memory whose size is set at the launch.
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
@@ -16,7 +16,7 @@ constexpr u32 ALL_LANES = 0xffffffffu;
 __device__ inline u32 lane_id() { return threadIdx.x & 31; }
 __device__ inline u32 warp_id() { return threadIdx.x >> 5; }
 
-// Returns the sum over all 32 lanes, to every lane.
+// Returns the sum of `x` over all 32 lanes of the warp, to every lane.
 __device__ inline u32 warp_sum(u32 x) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(ALL_LANES, x);
@@ -26,7 +26,7 @@ __device__ inline u32 warp_sum(u32 x) {
 #endif
 }
 
-// Returns the sum over the lanes up to and including this one.
+// Returns the sum of `x` over the lanes up to and including this one (inclusive prefix sum over the warp).
 template <class Number>
 __device__ inline Number warp_scan(Number x) {
     for (u32 step = 1; step < 32; step *= 2) {
@@ -36,8 +36,8 @@ __device__ inline Number warp_scan(Number x) {
     return x;
 }
 
-// Returns the sum over the threads before this one; `total` gets the sum over all threads of the block. `scratch` is shared memory of 32 words.
-// Every thread of the block calls this.
+// Returns the sum of `x` over the threads before this one (exclusive prefix sum over the block). `total` receives the sum over all threads of the
+// block. `scratch` is 32 words of shared memory. Every thread of the block must call this.
 __device__ inline u32 block_scan_before(u32 x, u32* scratch, u32& total) {
     u32 sum = warp_scan(x);
     u32 warps = (blockDim.x + 31) / 32;
@@ -54,7 +54,7 @@ __device__ inline u32 block_scan_before(u32 x, u32* scratch, u32& total) {
     return before;
 }
 
-// Returns the index of the last of `count` ascending starts that is at most `at`; starts[0] must be at most `at`.
+// Returns the index of the last element of `starts` that is at most `at`. The `count` elements ascend, and the first must be at most `at`.
 __device__ inline u32 last_start_upto(const u32* starts, u32 count, u32 at) {
     u32 low = 0, high = count;
     while (high - low > 1) {

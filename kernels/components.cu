@@ -1,19 +1,19 @@
-// Weakly connected components: a forest of vertices, which is joined along edges.
+// Weakly connected components: a forest of vertices, whose trees are joined along edges.
 //
-// A root is its own parent, and every other parent is smaller than its vertex. So threads may join trees at the same time without locks: a
-// parent that another thread has replaced meanwhile is still an ancestor. (Jaiganesh and Burtscher, HPDC 2018, join on a GPU in this way;
-// Sutton, Ben-Nun and Barak, IPDPS 2018, join the first edges of all vertices before the others, most of which then join nothing.)
+// A root is its own parent, and every other parent is smaller than its vertex. So threads may join trees at the same time without locks: a parent
+// that another thread has replaced meanwhile is still an ancestor. (Jaiganesh and Burtscher, HPDC 2018, join on a GPU in this way; Sutton, Ben-Nun
+// and Barak, IPDPS 2018, join the first edges of all vertices before the others, most of which then join nothing.)
 //
-// Rows have the smaller neighbours of a vertex in ascending order, and vertices are numbered by descending degree. Once the first edges are
-// joined, nearly all vertices of high degree are in the tree of vertex 0. `known` is the number of consecutive vertices, beginning at 0,
-// that are in this tree. For a vertex in this tree, neighbours below `known` join nothing, so they are not read.
+// A row contains the smaller neighbours of a vertex in ascending order, and vertices are in the order of descending degree. Once the first edges are
+// joined, nearly all vertices of high degree are in the tree of vertex 0. `known` is the number of consecutive vertices, beginning at 0, that are
+// known to be in this tree. For a vertex in this tree, neighbours below `known` join nothing, so they are not read.
 #include "row_parts.cuh"
 
-// Stands for no vertex.
+// Value that stands for no vertex.
 constexpr u32 NONE = 0xffffffff;
 
-// Returns the root of a vertex, and halves the path to it. Vertex 0 is always a root. Its parent is not read, because nearly all vertices
-// have it as root, and reads of one place wait for each other.
+// Returns the root of a vertex, and halves the path to it. Vertex 0 is always a root. Its parent is not read: nearly all vertices are in its tree,
+// and reads of the same address wait for each other.
 __device__ inline u32 root_of(u32* parents, u32 v) {
     while (v != 0) {
         u32 parent = __ldcg(parents + v);
@@ -40,12 +40,12 @@ __device__ inline void join(u32* parents, u32 u, u32 v) {
     }
 }
 
-// Makes every vertex a tree.
+// Makes every vertex a tree of its own.
 extern "C" __global__ void __launch_bounds__(256) components_begin(u32* parents, u32 vertices) {
     for (u64 v = blockIdx.x * 256 + threadIdx.x; v < vertices; v += gridDim.x * 256) parents[v] = u32(v);
 }
 
-// Joins each vertex to its first neighbour. Vertex `v` has row v << shift, and, if shift is 1, the next row.
+// Joins each vertex to its first neighbour. Vertex v has the row with index v << shift and, if `shift` is 1, also the next row.
 extern "C" __global__ void __launch_bounds__(256) components_first(RowPart part, u32 shift, u32* parents) {
     for (u32 row = blockIdx.x * 256 + threadIdx.x; row < part.rows; row += gridDim.x * 256) {
         EntryRange entries = entries_of(part, row);
@@ -53,8 +53,9 @@ extern "C" __global__ void __launch_bounds__(256) components_first(RowPart part,
     }
 }
 
-// Makes the root of each vertex its parent. `next` becomes the number of consecutive vertices, beginning at 0, in the tree of vertex 0;
-// `known` of them are known to be there. It must be NONE before.
+// Sets the parent of each vertex to its root. Sets `*next`, which must be NONE before, to the number of consecutive vertices, beginning at 0, in the
+// tree of vertex 0; it stays NONE if all vertices are in this tree. The first `*known` vertices are known to be in it, with vertex 0 as parent, and
+// are skipped.
 extern "C" __global__ void __launch_bounds__(256)
 components_flatten(u32* parents, u32 vertices, const u32* known, u32* next) {
     u32 least = NONE;
@@ -67,14 +68,14 @@ components_flatten(u32* parents, u32 vertices, const u32* known, u32* next) {
     if (lane_id() == 0 && least != NONE) atomicMin(next, least);
 }
 
-// Joins each of the vertices `first` to `end` to its parent in another forest, whose parents may be in the memory of another GPU. Vertices
-// that are known to be in the tree of vertex 0 in both, if `known` and `others_known` say so, are left out.
+// Joins each of the vertices from `first` to `end` (exclusive) to its parent in another forest, whose parents may be in the memory of another GPU. If
+// `others_known` is not null, vertices that are known to be in the tree of vertex 0 in both forests are skipped.
 extern "C" __global__ void __launch_bounds__(256)
 components_merge(u32* parents, const u32* others, u32 first, u32 end, const u32* known, const u32* others_known) {
     u64 begin = others_known == nullptr ? first : max(first, min(*known, *others_known));
     for (u64 v = begin + blockIdx.x * 256 + threadIdx.x; v < end; v += gridDim.x * 256) {
         u32 other = others[v];
-        // Nearly all vertices are in the tree of vertex 0 in both.
+        // Nearly all vertices are in the tree of vertex 0 in both forests.
         if (other != v && __ldcg(parents + v) != other) join(parents, u32(v), other);
     }
 }
@@ -87,13 +88,13 @@ components_join(RowPart part, u32 shift, u32* parents, const u32* known) {
         u32 row = first + lane_id(), v = (part.first_row + row) >> shift, root = 0;
         EntryRange entries = {0, 0};
         if (row < part.rows) entries = entries_of(part, row);
-        // The first is joined.
+        // The first entry is already joined.
         entries.begin = min(entries.begin + 1, entries.end);
         if (entries.begin < entries.end) {
             root = root_of(parents, v);
             if (root == 0 && part.targets[entries.end - 1] < bound) entries.begin = entries.end;
         }
-        // The warp takes the rows that are left one after another.
+        // The warp processes the remaining rows one after another.
         for (u32 left = __ballot_sync(ALL_LANES, entries.begin < entries.end); left > 0; left &= left - 1) {
             u32 lane = __ffs(left) - 1;
             u32 begin = __shfl_sync(ALL_LANES, entries.begin, lane), end = __shfl_sync(ALL_LANES, entries.end, lane);

@@ -1,39 +1,38 @@
-// Core numbers: layers of vertices are removed until none is left. (Kabir and Madduri, 2017, peel on CPUs in this way.)
+// Core numbers: layers of vertices are removed until no vertex is left. (Kabir and Madduri, 2017, peel on CPUs in this way.)
 //
-// Each vertex has a count of its remaining neighbours. Removing a vertex decrements the counts of its neighbours. The thread whose
-// decrement makes a count equal to the level appends the vertex to the queue, so each vertex is there once, and is removed in the next
-// layer. A count at or below the level belongs to a vertex that is removed or in the queue, and is its core number in the end. For a moment
-// it may be less, even negative, because several threads may subtract before the first of them adds again. So counts are compared as signed
-// numbers.
+// Each vertex has a count of its remaining neighbours. Removing a vertex decrements the counts of its neighbours. The thread whose decrement makes a
+// count equal to the level appends the vertex to the queue. So each vertex is appended once; it is removed in the next layer. A count that is not
+// above the level belongs to a vertex that is removed or in the queue. In the end, it is the vertex's core number. For a moment such a count may be
+// smaller, even negative, because several threads may subtract 1 before the first of them adds it again. So counts are compared as signed numbers.
 //
 // All blocks of the grid process the layers together, with barriers between layers.
 #include "frontier.cuh"
 
-// Totals of all blocks in a step.
+// Totals of a step over all blocks.
 struct Slot {
-    // The number of vertices that were appended to the queue, and to the list of vertices with long rows.
+    // Number of vertices that were appended to the queue in this step, and number of those appended to the list of vertices with long rows.
     u32 found, longs;
-    // The complement of the smallest count of remaining neighbours of any vertex, and one past the last vertex with this count.
+    // Complement of the smallest count above the level, and one past the last vertex whose count is above the level.
     u32 least, end;
 
     __device__ Slot fresh() const { return {__ldcg(&found), __ldcg(&longs), __ldcg(&least), __ldcg(&end)}; }
 };
 
-// Progress of the peeling.
+// Progress of the peeling, which removes layers of vertices.
 struct Place {
     u32 level, layer;
-    // The next layer in the queue.
+    // The next layer: position of its first vertex in the queue, and number of its vertices.
     u32 first, size;
     // All vertices from this one on are removed.
     u32 end;
-    // The number of steps.
+    // Number of steps so far.
     u32 step;
-    // Whether no vertex is left.
+    // 1 if no vertex is left, otherwise 0.
     u32 finished;
     u32 unused;
 };
 
-// src/algo/cores/gpu.rs declares the same struct.
+// State of the peeling between launches, in GPU memory. src/algo/cores/gpu.rs declares the same struct.
 struct PeelingState {
     GridBarrier barrier;
     Place at;
@@ -41,16 +40,17 @@ struct PeelingState {
 };
 static_assert(sizeof(PeelingState) == 96, "as its twin");
 
-// src/algo/cores/gpu.rs declares the same struct.
+// Arguments of the kernels. src/algo/cores/gpu.rs declares the same struct.
 struct Peeling {
     VertexRows rows;
-    // Neighbours left, or core numbers; layers; removed vertices and the next ones; vertices of a layer with long rows.
+    // For each vertex, the number of remaining neighbours or, once it is removed, its core number; and its layer. The queue contains the removed
+    // vertices, followed by those to be removed next. `longs` contains the vertices of a layer with long rows.
     u32* left;
     u32* layers;
     u32* queue;
     u32* longs;
     PeelingState* state;
-    // The number of layers after which the kernel ends.
+    // Number of layers after which the kernel ends.
     u32 most_layers;
     u32 unused;
 };
@@ -64,8 +64,8 @@ struct Scratch {
     WarpRows warps[8];
 };
 
-// Returns whether `u`, an entry of segment `s` of a vertex whose segments are `of`, is in another segment, too: a neighbour in both
-// directions counts once.
+// Returns true if `u`, an entry of segment `s` of a vertex with the segments `of`, is also in the segment before it, of the opposite direction. Such
+// an entry is skipped, because a neighbour in both directions counts once.
 __device__ inline bool is_repeat(const VertexRows& rows, const Segment* of, u32 s, u32 u) {
     return rows.shift > 0 && s % 2 > 0 && contains(of[s - 1].begin, of[s - 1].length, u);
 }
@@ -77,12 +77,12 @@ __device__ inline bool lose(const Peeling& p, u32 level, u32 u) {
     u32* left = p.left + u;
     if (__ldcg(left) + threads <= level + threads) return false;
     u32 before = atomicSub(left, 1u);
-    // Another thread was faster.
+    // Another thread's decrement came first, so undo this one.
     if (before + threads <= level + threads) atomicAdd(left, 1u);
     return before == level + 1;
 }
 
-// Appends the vertices that have `next` neighbours left, and finds the smallest count.
+// Appends the vertices that have `next` neighbours left to the queue, and finds the smallest count above the level.
 __device__ inline void find(const Peeling& p, const Scratch& scratch, u32 next) {
     Slot* slot = slot_of(p.state, scratch);
     u32 least = NONE, end = 0;
@@ -105,7 +105,7 @@ __device__ inline void find(const Peeling& p, const Scratch& scratch, u32 next) 
     }
 }
 
-// Counts the neighbours of all vertices, one in each warp.
+// Counts the distinct neighbours of every vertex. A warp processes one vertex at a time.
 extern "C" __global__ void __launch_bounds__(256) cores_begin(Peeling p, u32 vertices) {
     for (u32 v = blockIdx.x * 8 + warp_id(); v < vertices; v += gridDim.x * 8) {
         Segment of[4];
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(256) cores_begin(Peeling p, u32 ver
     }
 }
 
-// Removes layers. The barrier in the state must be zero at the launch.
+// Removes up to `most_layers` layers. The barrier in the state must be zero at the launch.
 extern "C" __global__ void __launch_bounds__(256) cores_peel(Peeling p) {
     __shared__ Scratch scratch;
     if (threadIdx.x == 0) {
@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(256) cores_peel(Peeling p) {
             next = least;
         }
         if (scratch.at.finished != 0) break;
-        // All threads have read the layer.
+        // Wait until all threads have read the layer.
         __syncthreads();
         if (threadIdx.x == 0) scratch.at.layer++;
         __syncthreads();

@@ -1,38 +1,41 @@
-// Distances: searches from up to 64 sources at once. A vertex has a word with a bit for each source that has reached it. src/algo/distances/level.rs
-// does the same on CPUs; OR has no order, so words and sums are the same.
+// Distances: breadth-first searches from up to 64 sources at once. A word is a mask with a bit for each source; for each vertex, one word shows which
+// sources have reached it. src/algo/distances/level.rs does the same on CPUs. The order of OR operations does not matter, so words and sums are the
+// same.
 //
 // A level is found by a pull along the rows of all vertices that some source has not reached, or by a push along the rows of the last level. Then
-// `distances_add` adds it to words and sums. Words of the next level are zero before a level is found.
+// `distances_add` adds the level to the words and sums. The words in `next` must be zero before a level is found.
 #include "row_parts.cuh"
 
-// The number of sources of a pass: the bits of a word.
+// Number of sources of a pass, which is the number of bits of a word.
 constexpr u32 SOURCES = 64;
-// A whole block processes a vertex with at least this many entries in both halves of its row.
+// Minimum number of row entries (both halves of the row together) of a vertex that a whole block processes.
 constexpr u32 LONG = 4096;
-// The number of lanes that process any other vertex.
+// Number of lanes of a group, which processes a vertex with fewer entries.
 constexpr u32 GROUP = 8;
-// The number of loads of a lane that are in flight at once.
+// Number of loads per lane that are in flight at once.
 constexpr u32 TOGETHER = 4;
 
 // Totals of a level. src/algo/distances/gpu.rs declares the same struct.
 struct Found {
-    // The number of vertices of the level.
+    // Number of vertices of the level.
     u32 vertices, unused;
-    // The number of entries of these vertices in the direction of paths; and, against it, of those vertices that no further source can reach.
+    // Number of entries in the out-rows of these vertices; and number of entries in the in-rows of those of them that all active sources have
+    // reached.
     u64 leaving, full;
-    // The number of vertices that each source has reached.
+    // For each source, the number of vertices that it reaches in the level.
     u64 counts[SOURCES];
 };
 static_assert(sizeof(Found) == 536, "as its twin");
 
-// A pass. src/algo/distances/gpu.rs declares the same struct.
+// Arguments of a pass. src/algo/distances/gpu.rs declares the same struct.
 struct Search {
     VertexRows rows;
-    // For each vertex: the sources that have reached it, that reached it in the last level, and that reach it in this level.
+    // One word per vertex in each array: the sources that have reached the vertex, that reached it in the last level, and that reach it in this
+    // level.
     u64* seen;
     u64* frontier;
     u64* next;
-    // Two words for each vertex: the sum of distances; and the largest distance (upper half) with the number of sources (lower half).
+    // Two 64-bit numbers for each vertex: the sum of distances; and the largest distance (upper half) with the number of sources (lower half).
     u64* sums;
     // The vertices of the last level and of this level, in any order.
     u32* last;
@@ -49,7 +52,7 @@ struct Sources {
     u32 of[SOURCES];
 };
 
-// Returns half a row of a vertex: its out-neighbours or its in-neighbours.
+// Returns one half of a vertex's row of in-neighbours if `enters` is true, else of its row of out-neighbours.
 __device__ inline Segment half_of(const Search& p, u32 v, bool enters, u32 half) {
     return segment_of(p.rows, v, (enters && p.rows.shift > 0 ? 1 : 0) + (half << p.rows.shift));
 }
@@ -58,7 +61,7 @@ __device__ inline u32 degree_of(const Search& p, u32 v, bool enters) {
     return p.degrees[(v << p.rows.shift) + (enters && p.rows.shift > 0 ? 1 : 0)];
 }
 
-// Returns the combined words (OR) of up to TOGETHER neighbours, in places `at`, `at + lanes` and so on of a row.
+// Returns the OR of the words of up to TOGETHER neighbours: those at indices `at`, `at + lanes` and so on of a row.
 __device__ inline u64 words_of(const Search& p, const Segment& row, u32 at, u32 lanes) {
     u32 near[TOGETHER];
     u64 word = 0;
@@ -69,13 +72,13 @@ __device__ inline u64 words_of(const Search& p, const Segment& row, u32 at, u32 
     return word;
 }
 
-// Combines the words of `lanes` consecutive lanes.
+// Returns the OR of the words of `lanes` consecutive lanes.
 __device__ inline u64 combined(u64 word, u32 lanes) {
     for (u32 step = lanes / 2; step > 0; step /= 2) word |= __shfl_xor_sync(ALL_LANES, word, step);
     return word;
 }
 
-// Begins a pass at `count` different sources. All words must be zero.
+// Begins a pass from `count` different sources. All words must be zero.
 extern "C" __global__ void __launch_bounds__(256) distances_begin(Search p, Sources sources, u32 count) {
     u32 bit = threadIdx.x;
     if (blockIdx.x > 0 || bit >= count) return;
@@ -84,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_begin(Search p, Sour
     p.last[bit] = v;
 }
 
-// Finds the words of the next level of all vertices with short rows, for the sources in `active`. The launch has a group for each vertex.
+// Finds the words of the next level for all vertices with short rows and the sources in `active`. The launch has a group of lanes for each vertex.
 extern "C" __global__ void __launch_bounds__(256) distances_pull_short(Search p, u64 active) {
     u32 lane = lane_id() % GROUP;
     u32 base = p.long_end + (blockIdx.x * 8 + warp_id()) * (32 / GROUP), v = base + lane_id() / GROUP;
@@ -92,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_short(Search p,
     for (u32 half = 0; half < 2; half++) {
         Segment row = {};
         if ((wanted & ~found) != 0) row = half_of(p, v, true, half);
-        // Hubs come first in a row, so that the first few entries often have all sources.
+        // Hubs come first in a row, so the first few entries often contribute all sources.
         u64 word = lane < row.length ? __ldg(p.frontier + __ldg(row.begin + lane)) : 0;
         found |= combined(word, GROUP);
         for (u32 from = GROUP;; from += TOGETHER * GROUP) {
@@ -114,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_long(Search p, 
     __syncthreads();
     for (u32 half = 0; half < 2; half++) {
         Segment row = half_of(p, v, true, half);
-        // Warps need not run in step. Each sees the words that other warps have found sooner or later.
+        // Warps are not synchronized. Each sees sooner or later the sources that other warps have found.
         for (u32 from = warp_id() * 32 * TOGETHER; from < row.length; from += 256 * TOGETHER) {
             u64 before = *reinterpret_cast<volatile u64*>(&all);
             if (!__any_sync(ALL_LANES, (wanted & ~before) != 0)) break;
@@ -127,8 +130,9 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_long(Search p, 
     if (threadIdx.x == 0 && all != 0) p.next[v] = all;
 }
 
-// Adds the words of the `count` vertices of the last level to the words of their out-neighbours, without the sources that have reached these. Lists
-// the out-neighbours that get a source. `threads` threads process a vertex: a group, or a block for a long row. Then `pieces` blocks share the row.
+// Adds the sources of each of the `count` vertices of the last level to the `next` words of its out-neighbours, except sources that have reached the
+// out-neighbour before. Appends the out-neighbours that receive a source to `list`. `threads` threads process a vertex: a group, or a whole block for
+// a long row. Then `pieces` blocks share the row.
 extern "C" __global__ void __launch_bounds__(256) distances_push(Search p, u32 count, u32 threads, u32 pieces) {
     u32 takers = 256 / threads, lane = threadIdx.x % threads;
     for (u64 at = u64(blockIdx.x) * takers + threadIdx.x / threads; at < u64(count) * pieces; at += u64(gridDim.x) * takers) {
@@ -148,8 +152,8 @@ extern "C" __global__ void __launch_bounds__(256) distances_push(Search p, u32 c
     }
 }
 
-// Adds the level to the words and the sums of its vertices, and clears the words of the `last` level. If the vertices of the level are not listed
-// (`listed`), lists them.
+// Adds the level, whose distance from the sources is `distance`, to the words and the sums of its vertices. Clears the `frontier` words of the `last`
+// vertices of the previous level. If `listed` is 0, the vertices of the level are not in `list` yet, and are appended to it.
 extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 active, u64 distance, u32 last, u32 listed) {
     __shared__ u64 counts[SOURCES];
     for (u32 bit = threadIdx.x; bit < SOURCES; bit += 256) counts[bit] = 0;
@@ -177,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 ac
             if ((active & ~seen) == 0) full += degree_of(p, v, true);
         }
         __syncwarp();
-        // Lane i counts the bits in places i and 32 + i.
+        // Lane i counts bits i and 32 + i.
         for (u32 bit = 0; bit < 32; bit++) {
             u32 of_low = __ballot_sync(ALL_LANES, word >> bit & 1), of_high = __ballot_sync(ALL_LANES, word >> (32 + bit) & 1);
             if (lane == bit) {
@@ -201,7 +205,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 ac
     }
 }
 
-// Copies the words of some vertices.
+// Copies, for each of `vertices`, the word of the sources that have reached it to `words`.
 extern "C" __global__ void __launch_bounds__(256) distances_reaching(Search p, const u32* vertices, u64* words, u32 count) {
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < count; i += gridDim.x * 256) words[i] = p.seen[vertices[i]];
 }

@@ -1,27 +1,29 @@
 // Steps in which all blocks of a grid visit the rows of listed vertices.
 //
-// The totals of a step are in one of three slots, which take turns. A slot is read in the step after, and cleared in the step after that.
+// The totals of a step are added up in one of three slots, which are used in turn. A slot is read after its step has ended. It is cleared two steps
+// later, before it is used again.
 #pragma once
 #include "grid_barrier.cuh"
 #include "row_parts.cuh"
 
-// Stands for no vertex.
+// Value that stands for no vertex.
 constexpr u32 NONE = 0xffffffff;
-// Whole blocks visit a vertex with at least this many entries.
+// Minimum number of row entries of a vertex that whole blocks visit.
 constexpr u32 LONG = 256;
-// A bit for each segment of a vertex.
+// Bit mask of all segments of a vertex, of which there are at most four.
 constexpr u32 ALL_SEGMENTS = 15;
 
-// Shared memory of a warp: vertices, the number of entries before those of each vertex, and the segments of its rows.
+// Shared memory of a warp, for the up to 32 vertices that it visits together. For each vertex: its id, the number of row entries of the vertices
+// before it, and the segments of its rows.
 struct WarpRows {
     u32 vertices[32];
     u32 before[32];
     Segment segments[32][4];
 };
 
-// The lists of a step.
+// Lists of vertices in a step.
 struct Lists {
-    // The vertices that are visited.
+    // Vertices to visit, and their number.
     const u32* list;
     u32 size;
     // Vertices that the step finds, and their number.
@@ -32,7 +34,7 @@ struct Lists {
     u32* long_count;
 };
 
-// Appends the vertices of those lanes of a warp that have one to a list that has `*count` vertices. All lanes call this.
+// Appends the vertex `v` of every lane whose `has` is true to `list`, which contains `*count` vertices. All lanes of the warp must call this.
 __device__ inline void append(u32* list, u32* count, bool has, u32 v) {
     u32 lanes = __ballot_sync(ALL_LANES, has), first = 0;
     if (lanes == 0) return;
@@ -41,14 +43,14 @@ __device__ inline void append(u32* list, u32* count, bool has, u32 v) {
     if (has) list[first + __popc(lanes & ((1u << lane_id()) - 1))] = v;
 }
 
-// Returns the slot of this step. `scratch` is shared memory of the block with the number of the step in `at.step`.
+// Returns the slot for the totals of this step. `scratch` is the block's shared memory, and `scratch.at.step` is the index of the step.
 template <class State, class Scratch> __device__ inline auto slot_of(State* state, const Scratch& scratch) {
     return state->slots + scratch.at.step % 3;
 }
 
-// Ends a step. Afterwards `scratch.sums` has the totals of all blocks. Returns false if the block must end.
+// Ends a step. Afterwards `scratch.sums` contains the totals over all blocks. Returns false if the block must exit.
 template <class State, class Scratch> __device__ inline bool end_step(State* state, Scratch& scratch) {
-    // Blocks read this slot two steps ago.
+    // Clear the slot of the next step. Blocks read it two steps ago.
     if (blockIdx.x == 0 && threadIdx.x == 0) state->slots[(scratch.at.step + 1) % 3] = {};
     if (!inline_grid_barrier(&state->barrier, scratch.target)) return false;
     if (threadIdx.x == 0) {
@@ -59,12 +61,13 @@ template <class State, class Scratch> __device__ inline bool end_step(State* sta
     return true;
 }
 
-// Calls `each(v, segments, s, u)` for the entries `u` of segments `s` of the listed vertices `v`, and appends the vertices that it returns (or NONE)
-// to the found ones. `wanted` has a bit for each segment that is visited. Vertices with long rows are listed instead. Before, one lane calls
-// `begin(v)` for each vertex. A warp takes up to 32 vertices, and divides their entries among its lanes.
+// Visits the rows of listed vertices. One lane first calls `begin(v)` for each vertex `v`. Then `each(v, segments, s, u)` is called for every entry
+// `u` of every segment `s` of the vertex whose bit is set in `wanted`. If `each` returns a vertex and not NONE, that vertex is appended to the found
+// vertices. A vertex with long rows is appended to `lists.longs` instead, for visit_long. A warp takes up to 32 vertices at a time, and divides their
+// entries among its lanes.
 template <class Begin, class Each>
 __device__ inline void visit_short(const VertexRows& rows, u32 wanted, const Lists& lists, WarpRows& warp, Begin begin, Each each) {
-    // All warps take part if the list is small.
+    // If the list is small, each warp takes fewer vertices, so that all warps have work.
     u32 warps = gridDim.x * 8, width = min(32u, (lists.size + warps - 1) / warps);
     for (u32 base = (blockIdx.x * 8 + warp_id()) * width; base < lists.size; base += warps * width) {
         u32 v = 0, entries = 0;
@@ -97,8 +100,8 @@ __device__ inline void visit_short(const VertexRows& rows, u32 wanted, const Lis
     }
 }
 
-// Visits the `count` vertices that visit_short listed because their rows are long. Several blocks share a vertex if there are more blocks than
-// vertices.
+// Visits the `count` vertices that visit_short listed because their rows are long. If there are more blocks than vertices, several blocks share a
+// vertex.
 template <class Each> __device__ inline void visit_long(const VertexRows& rows, u32 wanted, const Lists& lists, u32 count, Each each) {
     u32 blocks = max(1u, gridDim.x / count);
     for (u32 at = blockIdx.x / blocks; at < count; at += max(1u, gridDim.x / blocks)) {

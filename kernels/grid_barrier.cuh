@@ -1,8 +1,8 @@
-// A barrier of all blocks of a grid. The blocks have to be on the GPU at the same time, which a cooperative launch ensures.
+// Barrier for all blocks of a grid. All blocks must be resident on the GPU at the same time, which a cooperative launch ensures.
 #pragma once
 #include "common.cuh"
 
-// Reads the GPU's clock in nanoseconds, which is the same on all multiprocessors.
+// Returns the time of the GPU's clock in nanoseconds. The clock is the same on all multiprocessors.
 #ifndef GLOBAL_TIMER
 #define GLOBAL_TIMER() global_timer()
 __device__ inline u64 global_timer() {
@@ -12,31 +12,32 @@ __device__ inline u64 global_timer() {
 }
 #endif
 
-// Is called in loops that wait for other blocks. On a GPU it does nothing, because the blocks run in parallel.
+// Hook that is called in loops that wait for other blocks. It does nothing on a GPU, because the blocks run in parallel. Tests that run kernels on a
+// CPU (tests/cuda_on_cpu) define it.
 #ifndef YIELD
 #define YIELD()
 #endif
 
-// Is called in loops that wait for other GPUs.
+// Hook that is called in loops that wait for other GPUs. It does nothing on a GPU, but tests define it.
 #ifndef YIELD_TO_GPUS
 #define YIELD_TO_GPUS()
 #endif
 
-// Nanoseconds after which a waiting block gives up. The longest work between two barriers is to read all rows over the bus from the memory of a
-// large host.
+// Time in nanoseconds after which a waiting block gives up. The longest work between two barriers is reading all rows over the bus from the memory of
+// a large host.
 constexpr u64 LONGEST_WAIT = 30ull * 1000 * 1000 * 1000;
 
-// The state of a grid's barriers in GPU memory, all zero when the grid is launched.
+// State of a grid's barriers in GPU memory; all zero when the grid is launched.
 struct GridBarrier {
-    // Number of arrivals of blocks at barriers, summed over all barriers.
+    // Number of times that a block has arrived at a barrier, summed over all blocks and barriers.
     u64 arrived;
-    // 1 once a block has given up.
+    // 1 if a block has given up, otherwise 0.
     u32 broken;
     u32 unused;
 };
 
-// Waits until other blocks of this grid, or other GPUs, have raised `*number` to `target`. One thread of a block calls it. Returns false if some
-// block gave up.
+// Waits until other blocks of this grid, or other GPUs, have raised `*number` to `target`. One thread per block calls it. Returns false if some
+// block, possibly this one, has given up.
 template <bool OF_GPUS = false> __device__ inline bool wait_for(GridBarrier* barrier, const volatile u64* number, u64 target) {
     volatile u32* broken = &barrier->broken;
     u64 begun = 0;
@@ -55,9 +56,9 @@ template <bool OF_GPUS = false> __device__ inline bool wait_for(GridBarrier* bar
     return true;
 }
 
-// Waits until all blocks of the grid have arrived; all threads of each block call it. Whatever a thread wrote before the barrier, all threads
-// read after it, except by loads through the read-only cache. `target` is shared by the block, and zero at the launch. Returns false to all
-// threads of a block if a block waited too long. The block must then leave, and so will all others.
+// Waits until all blocks of the grid have arrived; all threads of each block call it. After the barrier, every thread sees what any thread wrote
+// before it, except through loads that use the read-only cache. `target` is in shared memory and must be zero at the launch. If a block waited too
+// long, returns false to all threads of this block. The block must then exit, and all other blocks will do so too.
 __device__ inline bool inline_grid_barrier(GridBarrier* barrier, u64& target) {
     bool whole = true;
     __syncthreads();
@@ -72,6 +73,6 @@ __device__ inline bool inline_grid_barrier(GridBarrier* barrier, u64& target) {
     return __syncthreads_and(whole);
 }
 
-// The same for searches, which have a dozen of barriers. It is not inlined, because that makes a search shorter to compile, and a call takes next to
-// no time beside a barrier.
+// Like inline_grid_barrier, for searches, which contain a dozen barriers. It is not inlined, so that a search compiles faster. A call takes next to
+// no time compared with a barrier.
 __device__ __noinline__ bool grid_barrier(GridBarrier* barrier, u64& target) { return inline_grid_barrier(barrier, target); }

@@ -1,19 +1,21 @@
-// Counts degrees of all ids, and makes the edges of Kronecker graphs.
+// Counts the degrees of all ids, and generates the edges of Kronecker graphs.
 #include "prepare.cuh"
 #include "splitmix.cuh"
 
-// Words of `found`: [0] largest id, [1] 1 if an id has no counter, [2] loops, [3] hashes in the sample (possibly more than
-// fit), [4] the complement of the smallest id that has a loop, [5] nothing, then the hashes as 64 bits.
+// Layout of `found`, in 32-bit words: [0] largest id, [1] 1 if an id has no counter, [2] number of self-loops, [3] number of hashes in the sample
+// (possibly more than SAMPLED, which is the capacity), [4] complement of the smallest id that has a self-loop, [5] unused, followed by the hashes, of
+// 64 bits each.
 constexpr u32 SAMPLED = 509;
 
-// The hash of an edge, which src/prepare/sample.rs also computes.
+// Returns the hash of an edge. src/prepare/sample.rs computes the same hash.
 __device__ inline u64 hash_of(u64 low, u64 high) {
     u64 x = (low ^ 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
     u64 y = (x ^ (x >> 31) ^ high) * 0x94d049bb133111ebull;
     return (y ^ (y >> 29)) * 0x9e3779b97f4a7c15ull;
 }
 
-// Counts both ends of each edge in the degrees of its ids, except loops and edges with an id of `end` or more.
+// Counts each edge in the degrees of both its ends, except self-loops and edges with an id of `end` or more. An edge is in the sample if its hash,
+// shifted right by `shift` bits, is 0; with a `shift` of 64, every edge is.
 extern "C" __global__ void __launch_bounds__(THREADS)
 count_degrees(const uint2* edges, u32 count, u32* degrees, u32 end, u32 shift, u32* found) {
     u32 largest = 0, loops = 0;
@@ -48,8 +50,8 @@ count_degrees(const uint2* edges, u32 count, u32* degrees, u32 end, u32 shift, u
     }
 }
 
-// Subtracts `carry` from every degree that has reached it, and lists the ids of these degrees after their number, carried[0]. It must run before
-// the degrees can overflow 32 bits.
+// Subtracts `carry` from every degree that is at least `carry`, and lists the ids of these degrees. carried[0] is their number, and the ids follow;
+// at most `most` ids fit. The kernel must run before degrees can overflow 32 bits.
 extern "C" __global__ void __launch_bounds__(THREADS)
 carry_degrees(u32* degrees, u64 count, u32 carry, u32* carried, u32 most) {
     for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
@@ -62,7 +64,7 @@ carry_degrees(u32* degrees, u64 count, u32 carry, u32* carried, u32 most) {
     }
 }
 
-// Adds another GPU's degrees of the same ids.
+// Adds another GPU's degrees of the same ids. A sum that overflows 32 bits becomes NONE.
 extern "C" __global__ void __launch_bounds__(THREADS) add_degrees(u32* degrees, const u32* others, u64 count) {
     for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
         u32 degree = degrees[i], other = others[i];
@@ -70,10 +72,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_degrees(u32* degrees, 
     }
 }
 
-// Parameters of a Kronecker graph; formats/input/generated.rs declares the same struct.
+// Parameters of a Kronecker graph; src/formats/input/generated.rs declares the same struct.
 struct Kronecker {
-    // Columns of the alias table. The low 32 bits have the number below which a draw of 24 bits chooses the first outcome. Above are the first
-    // outcome and the second, of 8 bits each: four bits of the first id, and four of the second.
+    // Columns of the alias table. The low 32 bits are a threshold: 24-bit draws below it choose the first outcome of the column. Then follow the
+    // first outcome and the second, of 8 bits each. An outcome contains four bits of the first id, and four of the second.
     u64 columns[256];
     u64 stream;
     u32 multiply[3];
@@ -83,7 +85,7 @@ struct Kronecker {
 };
 static_assert(sizeof(Kronecker) == 2080, "the host has a twin of this size");
 
-// Appends the four bits of each id that a draw chooses.
+// Appends four bits, which `draw` chooses, to each of the ids `u` and `v`.
 __device__ inline void descend(const u64* columns, u32 draw, u32& u, u32& v) {
     u64 column = columns[draw >> 24];
     u32 outcome = (u32)(column >> ((draw & 0xffffff) < (u32)column ? 32 : 40));
@@ -101,7 +103,7 @@ __device__ inline u32 permuted(const Kronecker& k, u32 x) {
     return x;
 }
 
-// Makes `count` edges from edge `first` on, as src/generate/kronecker.rs does.
+// Generates `count` edges from edge `first` on, as src/generate/kronecker.rs does.
 extern "C" __global__ void __launch_bounds__(THREADS)
 make_edges(const __grid_constant__ Kronecker k, u64 first, u32 count, uint2* edges) {
     __shared__ u64 columns[256];

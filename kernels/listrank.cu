@@ -1,12 +1,13 @@
-// List ranking: the check of a list, the ruling-set method and pointer jumping.
-// src/algo/listrank/gpu/mod.rs has the method.
+// List ranking: check of a list, the ruling-set method, and pointer jumping.
+//
+// src/algo/listrank/gpu/mod.rs describes the method.
 #include "listrank.cuh"
 
-// Words of `found`: [0] the smallest element whose successor is out of range, [1] the smallest successor of two elements, [2] the number
-// of ends, [3] the first of them, [4] the sum of all successors.
+// Layout of `found`, in 64-bit words: [0] the smallest element whose successor is out of range, [1] the smallest element that is the successor of two
+// elements, [2] the number of ends (elements without successor), [3] the first of them, [4] the sum of all successors in range.
 
-// Checks that every successor is in range, and that the successors in from..to are distinct; `seen` has a bit for each of these. The other words
-// of `found` are only computed if `from` is 0, because they are needed once.
+// Checks that the successors in from..to are distinct; `seen` has a bit for each of these values. If `from` is 0, also checks that every successor is
+// in range, and computes the other words of `found`, because this is needed only once.
 template <class Index>
 __device__ void check(const Index* list, u64 length, u32* seen, u64 from, u64 to, u64* found) {
     u64 range = ~0ull, twice = ~0ull, ends = 0, first_end = ~0ull, sum = 0;
@@ -56,17 +57,17 @@ check_list_wide(const u64* list, u64 length, u32* seen, u64 from, u64 to, u64* f
     check(list, length, seen, from, to, found);
 }
 
-// Number of elements in a part of a sublist. The number of the part, and the element's place in it, replace the element's successor. A longer
-// sublist continues in another part with a new number.
+// Maximum number of elements of a part of a sublist. A longer sublist is split into several parts, each with its own index. The index of the part,
+// and the element's offset in it, replace the element's successor.
 constexpr u32 PART_BITS = 8;
 constexpr u32 PART = 1u << PART_BITS;
 
 // Number of sublists that a thread walks at once. One is fastest if a multiprocessor runs as many threads as it can.
 constexpr u32 LISTS = 1;
 
-// Walks all sublists. Only one thread reaches an element, because no two elements have the same successor. A walk on a damaged list ends when
-// the numbers of parts run out. The steps are loops over a thread's sublists, after which all lanes meet again. A variant with a `continue` of
-// the outer loop for lanes whose sublist ends took 166 ms for 10^9 elements instead of 91.
+// Walks all sublists. Only one thread reaches an element, because no two elements have the same successor. A walk on a damaged list ends when no part
+// index is left. Each phase is a loop over a thread's sublists, after which all lanes converge. A variant with a `continue` of the outer loop for
+// lanes whose sublist ends took 166 ms for 10^9 elements instead of 91.
 template <class Index> __device__ void walk(const Sublists& lists, Index* list) {
     Index at[LISTS];
     u32 number[LISTS], offset[LISTS];
@@ -127,9 +128,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) walk_sublists_wide(Sublist
     walk(lists, list);
 }
 
-// Pointer jumping: replaces the next of every word by the next of that one. The number is in the high bits, and the distance to it in the lowest
-// BITS bits. A word changes as a whole, and both the old and the new word have a next and the distance to it, so it does not matter which of the
-// two another thread reads.
+// One round of pointer jumping: replaces the pointer in every word by the pointer in the word to which it points. The pointer is in the high bits of
+// a word, and the distance to its target in the lowest BITS bits. A word changes as a whole. Both the old and the new word contain a pointer and the
+// distance to its target, so it does not matter which of the two another thread reads. Sets `*is_left` to 1 if another round may be needed.
 template <u32 BITS> __device__ void jump(u64* words, u64 count, u32* is_left) {
     const u64 mask = (1ull << BITS) - 1;
     volatile u64* shared = words;
@@ -153,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) jump_elements(u64* words, 
     jump<32>(words, count, is_left);
 }
 
-// Writes the rank of the first element of each part: one less than the number of elements from there to the end of the list.
+// Writes the list rank of the first element of each part: one less than the number of elements from there to the end of the list.
 template <class Index> __device__ void first_ranks(const u64* words, u64 count, Index* ranks) {
     for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS) {
         ranks[i] = (Index)((words[i] & LENGTH_MASK) - 1);
@@ -168,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_parts_wide(const 
     first_ranks(words, count, ranks);
 }
 
-// Replaces the part and place of each element by its rank.
+// Replaces the part index and the offset of each element by its list rank.
 template <class Index> __device__ void finish(Index* list, u64 length, const Index* ranks) {
     u64 stride = (u64)gridDim.x * THREADS;
     for (u64 base = (u64)blockIdx.x * THREADS + threadIdx.x; base < length; base += 4 * stride) {
@@ -194,8 +195,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) finish_ranks_wide(u64* lis
     finish(list, length, ranks);
 }
 
-// Makes the words of the elements in from..to: the successor, and the distance 1 to it, or 0 at the end. `words` may overlap the successors
-// before `from`.
+// Makes the 64-bit words of the elements in from..to. The high half is the successor. The low half is the distance to it: 1, or 0 at the end of the
+// list. `words` may overlap the successors before `from`.
 extern "C" __global__ void __launch_bounds__(THREADS) words_of_elements(const u32* list, u64 from, u64 to, u64* words) {
     for (u64 i = from + (u64)blockIdx.x * THREADS + threadIdx.x; i < to; i += (u64)gridDim.x * THREADS) {
         u32 next = list[i];
@@ -203,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) words_of_elements(const u3
     }
 }
 
-// Writes the distances of the words in from..to as ranks. `ranks` may overlap the words before `from`.
+// Writes the distances in the words from..to as list ranks. `ranks` may overlap the words before `from`.
 extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_words(const u64* words, u64 from, u64 to, u32* ranks) {
     for (u64 i = from + (u64)blockIdx.x * THREADS + threadIdx.x; i < to; i += (u64)gridDim.x * THREADS) {
         u32 rank = (u32)words[i];

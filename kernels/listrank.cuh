@@ -1,28 +1,28 @@
-// Definitions that the kernels of list ranking share: sublists, their words, and how threads get sublists.
+// Definitions shared by the kernels of list ranking: sublists, their words, and how threads get sublists.
 #pragma once
 #include "common.cuh"
 
 constexpr u32 THREADS = 256;
 constexpr u32 NONE = 0xffffffffu;
 
-// The word of a sublist: the number of the next sublist (all ones if it is the last) in the high bits, and the number of its elements in the low
-// bits.
+// Format of the word of a sublist: the index of the next sublist (all ones if it is the last) in the high bits, and the number of the sublist's
+// elements in the LENGTH_BITS low bits.
 constexpr u32 LENGTH_BITS = 38;
 constexpr u64 LENGTH_MASK = (1ull << LENGTH_BITS) - 1;
 constexpr u64 NO_NEXT = ~0ull >> LENGTH_BITS;
 
-// A list cut into sublists; src/algo/listrank/gpu/ruling.rs declares the same struct. Every block of 2^shift places has one splitter, and the
-// sublist with the block's number begins there. The sublist after the last block's begins at the head of the list, unless the head is a
-// splitter.
+// A list divided into sublists; src/algo/listrank/gpu/ruling.rs declares the same struct. Every block of 2^shift consecutive elements contains one
+// splitter, at which the sublist with the block's index begins. One more sublist, whose index is the number of blocks, begins at the head of the
+// list, unless the head is a splitter.
 struct Sublists {
     u64 length;
     u64 head;
-    // The words of the sublists, by number.
+    // Words of the sublists, by index.
     u64* words;
-    // [0] number of sublists that threads have taken, [1] number that the next part of a sublist gets.
+    // [0] number of sublists that threads have taken, [1] index that the next part of a sublist gets.
     u32* counters;
     u32 shift;
-    // Upper bound of the numbers of parts of sublists.
+    // Exclusive upper bound on the indices of parts of sublists.
     u32 most;
 };
 static_assert(sizeof(Sublists) == 40, "the host has a twin of this size");
@@ -30,7 +30,8 @@ static_assert(sizeof(Sublists) == 40, "the host has a twin of this size");
 // Returns the value that stands for the end of the list.
 template <class Index> __device__ inline Index end_of_list() { return (Index)~0ull; }
 
-// Returns the splitter's place in a block. It is hashed, because a list may be periodic (after lowbias32 of C. Wellons).
+// Returns the offset of a block's splitter in the block. It is a hash of the block's index, because a list may be periodic (after lowbias32 of C.
+// Wellons).
 __device__ inline u32 place_in_block(u32 block, u32 shift) {
     u32 x = block;
     x = (x ^ (x >> 16)) * 0x7feb352du;
@@ -47,7 +48,7 @@ __device__ inline u32 block_count(const Sublists& lists) {
     return (u32)((lists.length + (1ull << lists.shift) - 1) >> lists.shift);
 }
 
-// Returns the first element of a sublist, or the end of the list if there is no sublist with this number.
+// Returns the first element of a sublist, or the end of the list if there is no sublist with the index `number`.
 template <class Index> __device__ inline Index first_of(const Sublists& lists, u32 number) {
     if (number == block_count(lists)) {
         return is_splitter<Index>((Index)lists.head, lists.shift) ? end_of_list<Index>() : (Index)lists.head;
@@ -56,7 +57,7 @@ template <class Index> __device__ inline Index first_of(const Sublists& lists, u
     return splitter < lists.length ? (Index)splitter : end_of_list<Index>();
 }
 
-// Returns the next number of `counter` to every lane that wants one, and NONE to the others. All lanes of the warp call it.
+// Returns the next value of `counter` to every lane whose `wants` is true, and NONE to the others. All lanes of the warp call this.
 __device__ inline u32 hand_out(bool wants, u32* counter) {
     u32 asking = __ballot_sync(ALL_LANES, wants);
     if (asking == 0) return NONE;

@@ -1,16 +1,16 @@
-// PageRank: sums of contributions, and new ranks. src/algo/pagerank/arithmetic.rs has the same operations, one by one, so ranks are the
-// same bytes as on CPUs.
+// PageRank: sums of contributions, and new PageRank values. src/algo/pagerank/arithmetic.rs has the same operations, one by one, so the values are
+// bitwise the same as on CPUs.
 #include "row_parts.cuh"
 
-// Number of entries and ends of rows that a warp takes at a time. Ends count too, because a million rows may be empty.
+// Number of row entries and row ends that a warp processes at a time. Row ends count too, because a million rows may be empty.
 constexpr u32 CHUNK = 2048;
 
-// Sums over vertices, in units.
+// Sums over vertices, in units: the absolute changes of PageRank values, and the PageRank values of vertices without out-edges (sinks).
 struct Totals {
     u64 change, sinks;
 };
 
-// The number of units in 1.
+// Number of units in 1. A unit is 2^-62.
 constexpr double ONE = 4611686018427387904.0;
 
 __device__ inline u64 units(double number) { return u64(__double2ll_rz(__dmul_rn(number, ONE))); }
@@ -19,13 +19,13 @@ __device__ inline u64 contribution(double rank, u32 degree) {
     return degree == 0 ? 0 : units(__ddiv_rn(rank, double(degree)));
 }
 
-// Returns the sum over all lanes, to every lane.
+// Returns the sum of `x` over all lanes of the warp, to every lane.
 __device__ inline u64 sum_of_lanes(u64 x) {
     for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
     return x;
 }
 
-// Adds the sums over the threads of a block to `totals`. Every thread of the block calls this.
+// Adds the sums of `change` and `sinks` over the threads of a block to `totals`. Every thread of the block must call this.
 __device__ inline void add(Totals* totals, u64 change, u64 sinks) {
     __shared__ Totals of_warps[8];
     change = sum_of_lanes(change);
@@ -41,7 +41,7 @@ __device__ inline void add(Totals* totals, u64 change, u64 sinks) {
     if (sinks > 0) atomicAdd(&totals->sinks, sinks);
 }
 
-// Computes the contributions of all vertices from their ranks, and sets their sums to 0.
+// Computes the contributions of all vertices from their PageRank values, and sets the sums of all vertices to 0.
 extern "C" __global__ void __launch_bounds__(256)
 pagerank_contribute(const double* ranks, const u32* degrees, u32 vertices, u64* contributions, u64* sums, Totals* totals) {
     u64 sinks = 0;
@@ -53,12 +53,12 @@ pagerank_contribute(const double* ranks, const u32* degrees, u32 vertices, u64* 
     add(totals, 0, sinks);
 }
 
-// A place in a part: an entry, or the end of a row, behind its entries.
+// A position in a part: an entry, or the end of a row after its last entry.
 struct Place {
     u32 row, entry;
 };
 
-// Returns place number `number`. A warp searches 32 rows at once.
+// Returns the position with index `number` in a part, where entries and row ends are counted in order. A warp searches 32 rows at once.
 __device__ inline Place place_at(const RowPart& part, u64 number) {
     u32 low = 0, high = part.rows;
     while (high - low > 1) {
@@ -70,8 +70,8 @@ __device__ inline Place place_at(const RowPart& part, u64 number) {
     return {low, u32(min(part.first_entry + (number - low), u64(part.end_entry)))};
 }
 
-// Adds to the sum of each vertex the contributions of its neighbours in a part. Vertex v has row v if shift is 0. If shift is 1, the
-// neighbours are those in row 2v + 1.
+// Adds the contributions of each vertex's in-neighbours in a part to the sum of the vertex. Vertex v has row v if `shift` is 0. If `shift` is 1, its
+// in-neighbours are in row 2v + 1.
 extern "C" __global__ void __launch_bounds__(256)
 pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
     u64 places = u64(part.end_entry - part.first_entry) + part.rows;
@@ -79,7 +79,7 @@ pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
         Place from = place_at(part, chunk), last = place_at(part, min(chunk + CHUNK, places));
         u32 at = from.entry;
         for (u32 row = from.row; row <= last.row; row += 32) {
-            // Each lane has a row. Its sum is the sum of the entries up to its end, minus the sum up to the end of the row before.
+            // Each lane processes a row. The row's sum is the prefix sum up to its end, minus the prefix sum up to the end of the previous row.
             u32 mine = row + lane_id();
             u32 row_end = mine < last.row ? __ldg(part.starts + mine + 1) : last.entry;
             u32 upto = __shfl_sync(ALL_LANES, row_end, 31);
@@ -90,7 +90,7 @@ pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
                 u64 found = entry < upto ? contributions[part.targets[entry]] : 0;
                 at += 32;
                 if (ends == 0) {
-                    // All entries are of one row.
+                    // All entries belong to one row.
                     own += found;
                     continue;
                 }
@@ -110,7 +110,8 @@ pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
     }
 }
 
-// The bases of new ranks.
+// Teleport contributions from which new PageRank values are computed: `personalised` for the personalised vertices, and `of_all` for the others. Also
+// the damping factor.
 struct Bases {
     double of_all, personalised, damping;
     // The personalised vertices, ascending.
@@ -119,7 +120,7 @@ struct Bases {
 };
 static_assert(sizeof(Bases) == 40, "as its twin");
 
-// Computes new ranks from the sums, then contributions, and sets the sums to 0.
+// Computes new PageRank values from the sums, and contributions from the new values. Sets the sums to 0.
 extern "C" __global__ void __launch_bounds__(256)
 pagerank_update(double* ranks, const u32* degrees, u32 vertices, u64* contributions, u64* sums, Bases bases, Totals* totals) {
     u64 change = 0, sinks = 0;

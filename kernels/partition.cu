@@ -1,4 +1,4 @@
-// Distributes edges to bins of rows.
+// Distributes edges to bins (ranges of rows).
 #include "prepare.cuh"
 
 // An edge: the ids of its two ends, and its weight if edges have weights.
@@ -10,36 +10,37 @@ typedef uint2 Edge;
 __device__ inline Edge renumbered(Edge, u32 row, u32 low) { return make_uint2(row, low); }
 #endif
 
-// The bins that edges go to; partition/kernel_structs.rs declares the same struct.
+// Bins to which edges are distributed; src/prepare/partition/kernel_structs.rs declares the same struct.
 struct Bins {
-    // Maps input ids to vertices in degree order.
+    // Vertex of each input id. Vertices are in the order of descending degree.
     const u32* map;
     u32 ids;
+    // Binary logarithm of the number of granules (small ranges of rows) from each power of two of the row index to the next.
     u32 mantissa;
-    // Bin of each granule of rows; NONE if that bin takes no edges.
+    // Bin of each granule (small range of rows); NONE if that bin takes no edges.
     const u32* of_granule;
     // First row of each bin.
     const u32* starts;
     u32 count;
-    // Binary logarithm of the number of rows of a vertex. With two rows, an edge out of the larger vertex v is in row 2v, and an edge into it in
-    // row 2v + 1.
+    // Binary logarithm of the number of rows of a vertex. If a vertex v has two rows, an edge from v to a smaller vertex is in row 2v, and an edge
+    // from a smaller vertex to v is in row 2v + 1.
     u32 shift;
 };
 static_assert(sizeof(Bins) == 40, "the host has a twin of this size");
 
-// Edges that one lane of the host has gathered; partition/kernel_structs.rs declares the same struct.
+// Edges that one lane (GPU queue) of the host has gathered; src/prepare/partition/kernel_structs.rs declares the same struct.
 struct Gathered {
-    // Renumbered edges {row, smaller neighbour}, and the number of edges of each bin.
+    // Renumbered edges {row, smaller neighbour}, and number of edges per bin.
     Edge* edges;
     u32* counts;
-    // `line_starts` has the first line of each bin and one past the last line, `rest_starts` where each bin's edges that fill no line begin, and
-    // `placed` how many edges are placed in each bin.
+    // `line_starts` contains the first line of each bin, followed by the end of the last line (exclusive). `rest_starts` contains the position in
+    // `rest` of each bin's edges that fill no whole line. `placed` contains the number of edges that are placed in each bin.
     u32* line_starts;
     u32* rest_starts;
     u32* placed;
     u32* lines;
     Edge* rest;
-    // [0] edges; [1] 1 if the input has changed; [2] and [3] loops, in 64 bits; [4] edges that fill no line.
+    // Counts: [0] edges; [1] 1 if the input has changed; [2] and [3] self-loops, in 64 bits; [4] edges that fill no whole line.
     u32* words;
 };
 static_assert(sizeof(Gathered) == 64, "the host has a twin of this size");
@@ -49,12 +50,12 @@ __device__ inline u32 bin_of(const Bins& bins, u32 row) {
     return bins.of_granule[(shift << bins.mantissa) + (row >> shift)];
 }
 
-// Renumbers and orients edges, and gathers the edges whose bin takes edges.
+// Replaces the ids of edges by vertices, orients the edges, and gathers the edges whose bin takes edges.
 extern "C" __global__ void __launch_bounds__(THREADS)
 gather_edges(const Edge* raw, u32 count, Bins bins, Gathered to) {
     u32 loops = 0;
     bool changed = false;
-    // All lanes of a warp make the same number of rounds, because they vote in each.
+    // All lanes of a warp make the same number of iterations, because they vote in each.
     for (u32 start = blockIdx.x * THREADS + warp_id() * 32; start < count; start += gridDim.x * THREADS) {
         u32 i = start + lane_id(), row = 0, low = 0, bin = NONE;
         Edge edge = {};
@@ -91,8 +92,8 @@ gather_edges(const Edge* raw, u32 count, Bins bins, Gathered to) {
     }
 }
 
-// Assigns whole lines to every bin for its edges. Edges that fill no line stay for the next call, or get a line too if this is
-// the last. Runs as one block.
+// Assigns lines to every bin for its edges. Edges that fill no whole line stay for the next call, or get a line too if this is the `last` call. Runs
+// as one block.
 extern "C" __global__ void __launch_bounds__(1024) plan_lines(u32 bins, u32 last, Gathered to) {
     __shared__ u32 scratch[32];
     u32 lines = 0, rest = 0;

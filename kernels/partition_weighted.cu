@@ -1,3 +1,3 @@
-// Distributes edges with weights to bins of rows.
+// Distributes edges with weights to bins (ranges of rows).
 #define WEIGHTED
 #include "partition.cu"

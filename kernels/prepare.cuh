@@ -1,14 +1,15 @@
-// Definitions that the kernels of preparation share. Each kernel computes the same result as the CPU code in
+// Definitions shared by the kernels that prepare a graph. Each kernel computes the same result as the CPU code in
 // src/prepare/{ingest,partition,sort}.
 #pragma once
 #include "common.cuh"
 
 constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / 32;
-// Stands for no id, no bin, no neighbour.
+// Value that stands for no id, no bin or no neighbour.
 constexpr u32 NONE = 0xffffffffu;
-// A line of a bin has the smaller neighbours of 64 edges, then the indices of their rows in the bin, two to a word. If edges have weights, the
-// weights follow; programs for such edges define WEIGHTED.
+// Number of edges of a line (group of edges of one bin), and number of 32-bit words of a line. A line contains the smaller end of each of its 64
+// edges, followed by the index of each edge's row in the bin, two indices per word. If edges have weights, the weights follow. Programs for such
+// edges define WEIGHTED.
 constexpr u32 LINE = 64;
 constexpr u32 PLAIN_WORDS = 96;
 #ifdef WEIGHTED

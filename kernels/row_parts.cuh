@@ -1,35 +1,36 @@
-// Rows of a block, or some of them, in GPU memory.
+// Rows in GPU memory: consecutive rows of one block (RowPart), and all rows of consecutive vertices (VertexRows).
 #pragma once
 #include "common.cuh"
 
 // Consecutive rows of a block. src/stream/passes.rs declares the same struct.
 struct RowPart {
-    // The place of each row's first entry in the block, and of the end of the last row.
+    // Start of each row (index of its first entry in the block), followed by the end of the last row.
     const u32* starts;
-    // Where the first entry of the block is, or would be.
+    // The first entry of the block. If only a part of the block is in GPU memory, this is the address where the first entry would be.
     const u32* targets;
-    // The entries that are there. A row that is cut has more entries in other parts.
+    // Range of the entries in GPU memory, as indices in the block. If a row is cut, its other entries are in other parts.
     u32 first_entry, end_entry;
     u32 first_row, rows;
 };
 static_assert(sizeof(RowPart) == 32, "as its twin");
 
-// The entries of a row that are there: their places in `targets`.
+// Range of those entries of a row that are in GPU memory, as indices in `targets`.
 struct EntryRange {
     u32 begin, end;
 };
 
-// Returns the entries of row `local` of a part.
+// Returns the range of entries of row `local`, which is an index within the part.
 __device__ inline EntryRange entries_of(const RowPart& part, u32 local) {
     return {max(__ldg(part.starts + local), part.first_entry), min(__ldg(part.starts + local + 1), part.end_entry)};
 }
 
 // All rows of consecutive vertices. src/stream/windows.rs declares the same struct.
 struct VertexRows {
-    // The parts of the lower half in order, then those of the upper half. No row is cut.
+    // The parts of the lower half (rows of smaller neighbours), in order, then those of the upper half (larger neighbours). No row is cut. `counts`
+    // are the numbers of parts in the lower and in the upper half.
     const RowPart* parts;
     u32 counts[2];
-    // Vertex v has row v << shift, and, if shift is 1, the next row.
+    // Binary logarithm of the number of rows per vertex in a half: vertex v has row v << shift and, if shift is 1, also the next row.
     u32 shift;
 };
 static_assert(sizeof(VertexRows) == 24, "as its twin");
@@ -40,10 +41,10 @@ struct Segment {
     u32 length;
 };
 
-// Returns the number of segments of a vertex: the lower row or rows, then the upper ones.
+// Returns the number of segments per vertex. The first half of them are the vertex's rows in the lower half, the others its rows in the upper half.
 __device__ inline u32 segments(const VertexRows& rows) { return 2u << rows.shift; }
 
-// Returns segment `s` of vertex `v`.
+// Returns segment `s` of vertex `v`, in the order of `segments`.
 __device__ inline Segment segment_of(const VertexRows& rows, u32 v, u32 s) {
     u32 half = s >> rows.shift, count = half > 0 ? rows.counts[1] : rows.counts[0];
     u32 row = (v << rows.shift) + s - (half << rows.shift);

@@ -1,4 +1,5 @@
-// Computes prefix sums of an array in place, in three launches: sums of tiles, their prefix sums, prefix sums within tiles.
+// Computes exclusive prefix sums of an array in place, in three launches: the sum of each tile (SCAN_TILE values), the prefix sums of these sums, and
+// the prefix sums within each tile.
 #include "common.cuh"
 
 constexpr u32 SCAN_THREADS = 256;
@@ -17,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS) scan_sums(const u32* 
     if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }
 
-// Replaces each of the sums by the sum of those before it. Runs as one block.
+// Replaces each tile sum by the sum of the tiles before it. Runs as one block of threads.
 extern "C" __global__ void __launch_bounds__(1024) scan_tiles(u32* sums, u32 count) {
     __shared__ u32 scratch[32];
     u32 carry = 0;
@@ -29,12 +30,13 @@ extern "C" __global__ void __launch_bounds__(1024) scan_tiles(u32* sums, u32 cou
     }
 }
 
-// Replaces each value by the sum of those before it.
+// Replaces each value by the sum of all values before it. `sums` contains the sum of all values before each tile.
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS) scan_values(u32* values, u32 count, const u32* sums) {
     __shared__ u32 scratch[32];
     __shared__ u32 tile[SCAN_TILE + SCAN_TILE / SCAN_EACH];
     u32 start = blockIdx.x * SCAN_TILE;
-    // Values pass through shared memory, with a word of padding after every 16, so that loads and stores are coalesced.
+    // Values pass through shared memory, so that global loads and stores are coalesced. A word of padding after every 16 values avoids bank
+    // conflicts.
     for (u32 i = threadIdx.x; i < SCAN_TILE; i += SCAN_THREADS)
         tile[i + i / SCAN_EACH] = start + i < count ? values[start + i] : 0;
     __syncthreads();

@@ -1,8 +1,8 @@
-// Sorts the edges of bins into rows without repeats.
+// Sorts the edges of bins into rows, and removes repeated edges. A bin contains the edges of consecutive rows.
 #include "prepare.cuh"
 
-// An entry of a row: the neighbour in the high bits, and below it the weight, if edges have weights. So the smallest weight of a repeated edge
-// is sorted first.
+// Entry of a row: the neighbour and, if edges have weights, the weight in the low 32 bits. Entries are sorted by neighbour, then by weight, so the
+// smallest weight of a repeated edge comes first.
 #ifdef WEIGHTED
 typedef u64 Entry;
 constexpr Entry NO_ENTRY = ~0ull;
@@ -16,41 +16,43 @@ __device__ inline u32 neighbour(Entry entry) { return entry; }
 #endif
 constexpr u32 ENTRY_WORDS = sizeof(Entry) / 4;
 
-// A bin while it is sorted; sort/gpu.rs declares the same struct.
+// A bin that is being sorted; src/prepare/sort/gpu/mod.rs declares the same struct.
 struct Bin {
     const u32* lines;
     u32 line_count;
     u32 rows;
     u32 first_row;
-    // Binary logarithm of the number of rows of a vertex.
+    // Binary logarithm of the number of rows per vertex.
     u32 shift;
-    // Arrays of rows + 1 words. `ends` has the numbers of edges, which become starts and then ends of the rows in `targets`. `lengths` has the
-    // numbers of distinct neighbours. `starts` has the same numbers, which become starts of the rows in `out`.
+    // Arrays of rows + 1 words. `ends` first contains the number of edges of each row, then the start and finally the end of each row in `targets`.
+    // `lengths` contains the number of distinct neighbours of each row. `starts` first contains the same numbers, and then the start of each row in
+    // `out`.
     u32* ends;
     u32* lengths;
     u32* starts;
-    // `targets` has the entries of each row in order of arrival, then sorted and without repeats at the row's start. `out` is scratch of
-    // ENTRY_WORDS for each entry, then has the neighbours without gaps, and after them the weights.
+    // `targets` contains the entries of each row in order of arrival. After sorting, the distinct entries are at the start of the row. `out` is
+    // scratch memory of ENTRY_WORDS words per entry. In the end it contains the neighbours without gaps, followed by the weights.
     Entry* targets;
     u32* out;
-    // Rows that warps sort, and rows that blocks of threads sort.
+    // Lists of the rows that warps sort, and of those that blocks of threads sort.
     u32* warp_rows;
     u32* block_rows;
-    // [0] number of rows for warps; [1] number of rows for blocks; [2] number of edges; [3] number of distinct edges.
+    // [0] number of rows in `warp_rows`; [1] number of rows in `block_rows`; [2] number of edges; [3] number of distinct edges.
     u32* words;
-    // Degrees of the simple graph, or null.
+    // Degrees in the simple graph (without repeated edges), one per row, or null.
     u32* degrees;
 };
 static_assert(sizeof(Bin) == 96, "the host has a twin of this size");
 
-// Longest row that a thread sorts, that a warp sorts in registers, and that a warp sorts in shared memory. BLOCK_ROW is the longest row that a
-// block of threads sorts in shared memory.
+// Maximum length of a row that a single thread sorts, of one that a warp sorts in registers, and of one that a warp sorts in shared memory. BLOCK_ROW
+// is the maximum length of a row that a block of threads sorts in shared memory.
 constexpr u32 THREAD_ROW = 6;
 constexpr u32 LANES_ROW = 32;
 constexpr u32 WARP_ROW = 256;
-// The ids of longer rows are marked in a bitmap, WINDOW ids at a time. (Only graphs of 2^29 edges have a row that takes two windows; the CPU
-// stand-in of the tests has smaller windows.) A bin of at most FEW_ROWS rows has the rows of hubs, each with very many edges, and all threads
-// would add to the same counters. There a block of threads counts LINES_AT_ONCE lines in shared memory before it adds to these counters.
+// Longer rows are sorted by marking their ids in a bitmap, WINDOW ids at a time. (Only graphs of 2^29 edges have a row that takes two windows; the
+// CPU stand-in of the tests has smaller windows.) A bin of at most FEW_ROWS rows contains rows of hubs. These have very many edges each, so all
+// threads would add to the same few counters. A block of threads therefore counts LINES_AT_ONCE lines in shared memory before it adds to these
+// counters.
 #ifdef CUDA_ON_CPU
 constexpr u32 BLOCK_ROW = 512;
 constexpr u32 WINDOW = 1u << 13;
@@ -63,12 +65,13 @@ constexpr u32 FEW_ROWS = 2048;
 constexpr u32 LINES_AT_ONCE = 128;
 #endif
 static_assert(WINDOW / 32 % THREADS == 0 && WINDOW / 32 >= THREADS, "every thread has words of the bitmap");
-// Room for a row, or for a window's words of the bitmap and, if edges have weights, as many counts of ids before each word.
+// Size of a block's shared memory in entries. It suffices for a row of BLOCK_ROW entries, and for the bitmap of a window. If edges have weights, the
+// number of distinct ids before each word follows the bitmap.
 constexpr u32 WINDOW_ENTRIES = WINDOW / 32;
 constexpr u32 BLOCK_ENTRIES = WINDOW_ENTRIES > BLOCK_ROW ? WINDOW_ENTRIES : BLOCK_ROW;
 
-// Copies runs of lines {first resident line, first line of the bin, lines} from device-resident lines to the bin being sorted. A block of
-// threads copies one run at a time.
+// Copies runs of lines from device-resident lines to the bin that is being sorted. A run is {first resident line, first line in the bin, number of
+// lines}. A block of threads copies one run at a time.
 extern "C" __global__ void __launch_bounds__(THREADS) bring_lines(const uint4* runs, u32 count, const u32* resident, u32* lines) {
     constexpr u32 PIECES = LINE_WORDS / 4;
     for (u32 i = blockIdx.x; i < count; i += gridDim.x) {
@@ -79,14 +82,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) bring_lines(const uint4* r
     }
 }
 
-// Writes the offsets of a bin's rows among the entries of its block. `before` is the number of the block's entries in earlier bins. The last
-// offset is where the next bin begins.
+// Writes the offset of each row of a bin within the entries of the graph block to which the bin belongs. `before` is the number of the block's
+// entries in earlier bins. The last offset is the exclusive end, where the next bin begins.
 extern "C" __global__ void __launch_bounds__(THREADS) place_rows(Bin bin, u32 before, u32* offsets) {
     for (u32 row = blockIdx.x * THREADS + threadIdx.x; row <= bin.rows; row += gridDim.x * THREADS)
         offsets[row] = before + bin.starts[row];
 }
 
-// Calls each(index of the row, entry) for both edges of every `step`-th pair of edges from `first` on. A line has 32 pairs.
+// Calls each(index of the row in the bin, entry) for both edges of every `step`-th pair of edges from `first` to before `end`. A line consists of 32
+// pairs.
 template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u32 end, u32 step, F each) {
     for (u32 i = first; i < end; i += step) {
         const u32* line = bin.lines + i / 32 * LINE_WORDS;
@@ -96,12 +100,13 @@ template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u
     }
 }
 
-// Calls `each` for all edges of the bin.
+// Calls `each` for all edges of the bin, which the threads of the grid share.
 template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
     each_edge(bin, blockIdx.x * THREADS + threadIdx.x, bin.line_count * 32, gridDim.x * THREADS, each);
 }
 
-// Processes a bin of few rows part by part. For the lines of a part, it calls each(row, number of the row's edges), and then then(line, end).
+// Processes a bin of few rows in parts of LINES_AT_ONCE lines. For each part, calls each(row, number of the row's edges in the part) for every row
+// with edges in it, and then calls then(first line of the part, exclusive end of its lines).
 template <class Each, class Then> __device__ inline void by_parts(const Bin& bin, u32* counts, Each each, Then then) {
     for (u32 line = blockIdx.x * LINES_AT_ONCE; line < bin.line_count; line += gridDim.x * LINES_AT_ONCE) {
         u32 end = min(line + LINES_AT_ONCE, bin.line_count);
@@ -142,7 +147,7 @@ __device__ inline u32 row_start(const Bin& bin, u32 row) { return row > 0 ? bin.
 
 __device__ inline void set_length(const Bin& bin, u32 row, u32 length) { bin.lengths[row] = bin.starts[row] = length; }
 
-// Sorts a short row by insertion. Returns the number of its distinct neighbours, which are then at the start of the row.
+// Sorts a short row by insertion, with one thread. Returns the number of distinct neighbours, whose entries are then at the start of the row.
 __device__ inline u32 sort_by_thread(Entry* row, u32 count) {
     u32 kept = 0;
     for (u32 i = 0; i < count; i++) {
@@ -161,7 +166,7 @@ __device__ inline u32 sort_by_thread(Entry* row, u32 count) {
     return kept;
 }
 
-// Sorts the values of a warp's lanes by a bitonic network (Batcher 1968).
+// Sorts one value per lane of a warp, by a bitonic network (Batcher 1968).
 __device__ inline Entry sort_by_lanes(Entry x) {
     for (u32 size = 2; size <= 32; size *= 2) {
         for (u32 step = size / 2; step > 0; step /= 2) {
@@ -173,7 +178,7 @@ __device__ inline Entry sort_by_lanes(Entry x) {
     return x;
 }
 
-// Does one step of a bitonic sort by `threads` threads, of which this is `thread`.
+// Executes one step of a bitonic sort, as thread `thread` of `threads` threads.
 __device__ inline void exchange(Entry* values, u32 count, u32 size, u32 step, u32 thread, u32 threads) {
     for (u32 i = thread; i < count / 2; i += threads) {
         u32 low = 2 * i - (i & (step - 1)), high = low + step;
@@ -187,7 +192,7 @@ __device__ inline void exchange(Entry* values, u32 count, u32 size, u32 step, u3
 
 __device__ inline u32 power_of_two(u32 least) { return 1u << (32 - __clz(least - 1)); }
 
-// Sorts the rows of up to 32 edges, and lists longer rows for warps or blocks.
+// Sorts the rows of up to LANES_ROW edges. Adds longer rows to the lists for warps and for blocks of threads.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
     u32 lane = lane_id();
     for (u32 first = (blockIdx.x * WARPS + warp_id()) * 32; first < bin.rows; first += gridDim.x * THREADS) {
@@ -217,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
     }
 }
 
-// Sorts the rows that are listed for warps.
+// Sorts the rows in the list for warps.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
     __shared__ Entry tiles[WARPS * WARP_ROW];
     Entry* tile = tiles + warp_id() * WARP_ROW;
@@ -247,8 +252,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
     }
 }
 
-// Marks the ids of a row in a bitmap, one window at a time, and reads them back in order. They go to `spare` first, so that no entry is
-// overwritten before it is read. The smallest weight of each id goes to `spare` after the ids.
+// Sorts a row by marking its ids, all below `end`, in a bitmap, one window of ids at a time, and reading them back in order. The ids go to `spare`
+// first, so that no entry is overwritten before it is read. If edges have weights, the smallest weight of each id goes to `spare` as well, from index
+// `count` on. Returns the number of distinct ids.
 __device__ inline u32 mark_in_windows(Entry* targets, u32 count, u32 end, u32* spare, u32* bits, u32* scratch) {
     u32 kept = 0;
     for (u32 window = 0; window < end; window += WINDOW) {
@@ -293,7 +299,7 @@ __device__ inline u32 mark_in_windows(Entry* targets, u32 count, u32 end, u32* s
     return kept;
 }
 
-// Sorts the rows that are listed for blocks of threads.
+// Sorts the rows in the list for blocks of threads.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
     __shared__ Entry memory[BLOCK_ENTRIES];
     __shared__ u32 scratch[32];
@@ -328,10 +334,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
     }
 }
 
-// Moves the sorted rows next to each other, and adds both ends of their edges to the degrees.
+// Copies the sorted rows to `out` without gaps, and adds each edge to the degrees of both of its ends.
 extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
     u32 lane = lane_id();
-    // A warp takes 32 rows at a time, and takes their entries one after another regardless of the rows' lengths.
+    // A warp processes 32 rows at a time. Its lanes copy 32 consecutive entries at a time, across row boundaries.
     for (u32 first = (blockIdx.x * WARPS + warp_id()) * 32; first < bin.rows; first += gridDim.x * THREADS) {
         u32 row = first + lane, from = 0, length = 0;
         if (row < bin.rows) {
@@ -355,7 +361,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
                 out[bin.starts[bin.rows] + place] = (u32)bin.targets[source];
 #endif
                 if (bin.degrees) {
-                    // The other end has the edge in its row of the opposite direction.
+                    // The other end counts the edge in its row of the opposite direction.
                     u32 way = (bin.first_row + first + mine + 1) & bin.shift;
                     atomicAdd(&bin.degrees[target << bin.shift | way], 1u);
                 }
@@ -368,8 +374,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
     }
 }
 
-// Summarises degrees: sums[0] is their sum, sums[1] the largest, sums[2] and sums[3] the number of wedges (pairs of edges that
-// share a vertex), in 128 bits.
+// Summarises degrees: sums[0] gets their sum and sums[1] the largest. sums[2] and sums[3] get the low and the high 64 bits of the number of wedges
+// (pairs of edges that share a vertex).
 extern "C" __global__ void __launch_bounds__(THREADS) sum_up_degrees(const u32* degrees, u64 count, u64* sums) {
     u64 sum = 0, low = 0, high = 0;
     u32 largest = 0;

@@ -1,3 +1,3 @@
-// Sorts the edges of bins into rows without repeats, with the smallest weight of each edge.
+// Sorts the edges of bins into rows, and removes repeated edges. Keeps the smallest weight of each edge.
 #define WEIGHTED
 #include "sort.cu"

@@ -1,4 +1,4 @@
-// The kernel of sssp_search.cuh for distances that are whole numbers of 64 bits, of codes of weights of 64 bits.
+// The kernel of sssp_search.cuh for 64-bit integer distances and weights that are codes of 64-bit integers.
 #include "sssp_search.cuh"
 
 extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_coded(const __grid_constant__ Graph g, const __grid_constant__ Search<u64> s) {

@@ -1,4 +1,4 @@
-// The kernel of sssp_search.cuh for distances that are decimal numbers of 32 bits.
+// The kernel of sssp_search.cuh for f32 distances.
 #include "sssp_search.cuh"
 
 extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_decimal(const __grid_constant__ Graph g, const __grid_constant__ Search<u32> s) {

@@ -1,22 +1,22 @@
-// Relaxes the edges of a queue in graphs of short rows, in which paths have many edges. A step follows paths of several edges before the next
+// Relaxes the edges of a queue in deep graphs. These have short rows, and paths of many edges. A step follows paths of several edges before the next
 // barrier.
 //
-// A block copies its part of the queue to shared memory. From vertices that become nearer there, below the bound of the bucket, the same block
-// goes on. If another block finds a still smaller distance of a vertex, that block goes on from it: an entry counts only while the vertex has
-// its distance.
+// A block copies its part of the queue to shared memory. When a vertex becomes nearer and its distance is below the bound of the bucket, the same
+// block relaxes the vertex's edges in the same step. If another block then finds an even smaller distance, that block relaxes them again, because an
+// entry counts only while the vertex has the entry's distance.
 #pragma once
 #include "sssp_queue.cuh"
 
-// Lanes that share the edges of a vertex.
+// Number of lanes that share the edges of a vertex.
 constexpr u32 DEEP_LANES = 4;
-// Number of vertices in a block's own queue; the block has two such queues.
+// Capacity of a block's own queue, in vertices. A block has two such queues.
 constexpr u32 DEEP_ROOM = (SSSP_CHUNK + 2 * SSSP_THREADS) / 4;
-// Maximum number of entries of a queue that one block expands while the others wait.
+// Maximum number of entries of a queue that one block processes while the others wait.
 constexpr u32 DEEP_NARROW = 192;
-// Minimum number of entries that a block takes.
+// Minimum number of entries of a queue that a block takes.
 constexpr u32 DEEP_LEAST = 32;
 
-// Queues one vertex of each lane that has one for the next step. All lanes of a warp call it.
+// Queues vertices for the next step: one for each lane whose `has` is true. All lanes of a warp call it.
 template <class T> __device__ inline void enqueue_few(const Search<T>& s, Scratch<T>& scratch, u32 vertex, T distance, bool has) {
     u32 lanes = __ballot_sync(ALL_LANES, has);
     if (lanes == 0) return;
@@ -37,7 +37,7 @@ template <class T> __device__ inline void enqueue_few(const Search<T>& s, Scratc
     }
 }
 
-// Relaxes paths of up to `hops` edges from the vertices of the queue.
+// Relaxes the edges of paths with up to `hops` edges that begin at the vertices in the queue.
 template <class K>
 __device__ inline void push_deep(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team, u32 hops) {
     typedef typename K::Distance T;
@@ -46,7 +46,7 @@ __device__ inline void push_deep(const Graph& g, const Search<typename K::Distan
     const T below = walk.below;
     u32 count = entries_of(scratch.queued), share = max(DEEP_LEAST, (count + team.size - 1) / team.size);
     u64 begin = u64(share) * team.rank, end = min(u64(count), begin + share);
-    // Two queues, which are used in turn. Each has vertices and the low bits of their distances.
+    // Two queues, which are used alternately. Each contains vertices and the low 32 bits of their distances.
     u32* own = scratch.tile;
     for (u64 from = begin; from < end; from += DEEP_ROOM) {
         u32 some = u32(min(end - from, u64(DEEP_ROOM)));

@@ -1,7 +1,7 @@
-// The kernels of sssp_moore.cuh, for each kind of distances.
+// The kernels of sssp_moore.cuh, for each distance type.
 #include "sssp_moore.cuh"
 
-// Queues the root, whose distance is 0.
+// Sets the root's distance to 0, and queues the root.
 extern "C" __global__ void moore_begin(const __grid_constant__ Moore m, u32 root, u32 wide) {
     if (wide) static_cast<u64*>(m.distances)[root] = 0;
     else static_cast<u32*>(m.distances)[root] = 0;
@@ -9,7 +9,7 @@ extern "C" __global__ void moore_begin(const __grid_constant__ Moore m, u32 root
     m.state->tasks[0] = 1;
 }
 
-// Ends a round that any number of blocks computed.
+// Ends a round that a `moore_any` kernel computed.
 extern "C" __global__ void moore_end(const __grid_constant__ Moore m) {
     u64 round = m.state->rounds;
     m.state->tasks[round % 3] = 0;

@@ -1,64 +1,64 @@
-// Moore's shortest-path algorithm with queues in three tiers, and the baseline with which it is compared.
+// Moore's shortest-path algorithm with queues in three tiers (warp, block and grid), and the baseline with which it is compared.
 //
-// A task is a vertex whose distance became smaller in the round before, and a round relaxes the edges of all tasks. Each warp queues the
-// vertices it finds in shared memory. When that queue is full, it moves them to the block's queue in shared memory, and at the end of a round
-// they move to the grid's queue in global memory. There are three kinds of launches: one block that computes many rounds and keeps its queue in
-// shared memory between them; several blocks with a barrier in global memory between rounds; and any number of blocks for one round. The host
-// chooses by the number of tasks.
+// A task is a vertex whose distance became smaller in the previous round. A round relaxes the edges of all tasks. Each warp queues the vertices that
+// it finds in shared memory. When that queue is full, the warp moves them to the block's queue in shared memory. At the end of a round, the block's
+// queue is moved to the grid's queue in global memory. There are three kinds of launches: one block that computes many rounds and keeps its queue in
+// shared memory between them; several blocks with a barrier in global memory between rounds; and any number of blocks for one round. The host chooses
+// by the number of tasks.
 //
-// One addition to the published method: if one block has distances in shared memory and more tasks than it can relax at once, tasks beyond a
-// threshold wait until few others are left (the threshold algorithm of Glover, Klingman and Phillips 1985). Most of them become nearer
-// meanwhile, so their edges are relaxed once rather than many times.
+// One addition to the published method: if one block has distances in shared memory and more tasks than it can relax at once, tasks beyond a distance
+// threshold wait until few others are left (the threshold algorithm of Glover, Klingman and Phillips 1985). Most of them become nearer meanwhile, so
+// their edges are relaxed once rather than many times.
 //
-// The baseline (Harish and Narayanan 2007) visits every vertex in every round. A mask has the vertices whose distances became smaller.
+// The baseline (Harish and Narayanan 2007) visits every vertex in every round. A mask marks the vertices whose distances became smaller.
 //
 // src/algo/sssp/gpu/kernel_structs.rs declares the same structs.
 #pragma once
 #include "sssp.cuh"
 
-// Threads per block if there are several blocks, and if there is one.
+// Number of threads per block if there are several blocks, and if there is one.
 constexpr u32 MOORE_THREADS = 512;
 constexpr u32 MOORE_ALONE = 1024;
-// Number of lanes that share the edges of a task, and number of edges from which on all lanes of a warp share them.
+// Number of lanes that share the edges of a task, and minimum number of edges that all lanes of a warp share.
 constexpr u32 MOORE_LANES = 8;
 constexpr u32 MOORE_LONG = 64;
 // Number of edges that a lane reads at a time.
 constexpr u32 MOORE_EACH = 4;
-// Number of tasks for which a warp's queue and a block's queue have room.
+// Capacity of a warp's queue, and of a block's queue, in tasks.
 constexpr u32 MOORE_OF_WARP = 64;
 constexpr u32 MOORE_OF_BLOCK = 1024;
-// Value of `found` for a vertex that waits.
+// Value of `found` for a vertex that waits because its distance is beyond the threshold.
 constexpr u32 MOORE_WAITS = NONE;
 
 struct MooreState {
     GridBarrier barrier;
-    // Number of tasks of each round, by rounds modulo 3.
+    // Number of tasks of each round, indexed by round modulo 3.
     u32 tasks[3];
     u32 overflowed;
-    // Number of rounds done, and number of edges that were relaxed.
+    // Number of completed rounds, and number of relaxed edges.
     u64 rounds, relaxations;
 };
 static_assert(sizeof(MooreState) == 48, "as its twin");
 
 struct Moore {
     void* distances;
-    // For each vertex, one more than the last round that found it.
+    // For each vertex, the last round for which it was queued.
     u32* found;
     u32* queues[2];
     MooreState* state;
-    // Difference between the threshold and the distance of the nearest task.
+    // The threshold minus the distance of the nearest task.
     u64 reach;
-    // Number of rounds after which a launch ends, and number of tasks above which it ends: at most MOORE_OF_BLOCK if one block has them to
-    // itself.
+    // Maximum number of rounds in a launch, and number of tasks above which the launch ends. The second is at most MOORE_OF_BLOCK for a launch of one
+    // block.
     u32 most_rounds, most_tasks;
-    // Number of tasks above which tasks beyond the threshold wait, and number of tasks at which waiting ones are looked for.
+    // Number of tasks above which those beyond the threshold wait, and number of tasks up to which waiting vertices are queued again.
     u32 many, few;
-    // 1 if one block has distances and rounds in shared memory.
+    // 1 if one block has copies of the distances and of `found` in shared memory.
     u32 is_small, unused;
 };
 static_assert(sizeof(Moore) == 72, "as its twin");
 
-// Distances and rounds in global memory, in which no task waits.
+// The distances and the array `found` in global memory. No task waits.
 template <class K> struct InGlobal {
     typedef typename K::Distance T;
     T* distances;
@@ -68,17 +68,17 @@ template <class K> struct InGlobal {
     __device__ inline void leave(u32, u32) const {}
 };
 
-// Distances and rounds of a small graph, in the shared memory of one block.
+// The distances and the array `found` of a small graph, in the shared memory of one block.
 template <class K> struct InShared {
     typedef typename K::Distance T;
     T* distances;
     u32* found;
     T threshold;
-    // 1 once a vertex waits.
+    // Set to 1 when a vertex has to wait.
     u32* waiting;
     __device__ inline T of(u32 vertex) const { return const_cast<const volatile T*>(distances)[vertex]; }
     __device__ inline bool is_far(T distance) const { return distance >= threshold; }
-    // Marks a vertex as waiting, unless it is queued for the round `next`, because another thread may have found a shorter path.
+    // Marks a vertex as waiting, unless it is queued for the round `next`, because another thread may have found a shorter path to it.
     __device__ inline void leave(u32 vertex, u32 next) const {
         u32 had = const_cast<const volatile u32*>(found)[vertex];
         if (had != next && had != MOORE_WAITS) atomicCAS(found + vertex, had, MOORE_WAITS);
@@ -87,7 +87,7 @@ template <class K> struct InShared {
 };
 
 struct MooreScratch {
-    // Tasks of this round and of the next, if one block has them to itself.
+    // The block's queues: tasks of this round, which only a launch of one block uses, and of the next round.
     u32 tasks[2][MOORE_OF_BLOCK];
     u32 of_warp[MOORE_ALONE / 32][MOORE_OF_WARP];
     u32 count, place, waiting;
@@ -96,7 +96,7 @@ struct MooreScratch {
     u64 target;
 };
 
-// Moves the tasks in a warp's queue to the block's queue, or to the grid's if that is full. All lanes of the warp call it.
+// Moves the tasks in a warp's queue to the block's queue, and those that do not fit to the grid's queue. All lanes of the warp call it.
 __device__ inline void pass_on(const Moore& m, MooreScratch& scratch, u32 round, u32 count) {
     __syncwarp();
     u32 place = lane_id() == 0 ? atomicAdd(&scratch.count, count) : 0;
@@ -114,7 +114,7 @@ __device__ inline void pass_on(const Moore& m, MooreScratch& scratch, u32 round,
     __syncwarp();
 }
 
-// Relaxes the edges of `count` tasks; `task(i)` is the i-th. `rank` is the number of this block among `blocks` blocks.
+// Relaxes the edges of `count` tasks; `task(i)` returns task i. `rank` is the index of this block among `blocks` blocks.
 template <class K, class Known, class F>
 __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch& scratch, const Known& known, u32 round, u32 count, u32 rank, u32 blocks, F task) {
     typedef typename K::Distance T;
@@ -132,7 +132,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
             else if (lane == 0) known.leave(vertex, round + 1);
             if (lane == 0) looked += row.length;
         }
-        // Relaxes MOORE_EACH edges of a row, from the k-th on and `stride` apart.
+        // Relaxes MOORE_EACH edges of a row: those with the indices k, k + stride, k + 2 * stride, ...
         auto along = [&](const Range& row, T distance, u32 k, u32 stride) {
             Edge edge[MOORE_EACH];
             T near[MOORE_EACH], sum[MOORE_EACH];
@@ -153,7 +153,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
 #pragma unroll
             for (u32 j = 0; j < MOORE_EACH; j++) {
                 bool is_nearer = sum[j] < near[j];
-                // In most rounds few neighbours become nearer.
+                // In most rounds few neighbours become nearer, so this test saves time.
                 if (!__any_sync(ALL_LANES, is_nearer)) continue;
                 if (is_nearer && known.is_far(sum[j])) {
                     known.leave(edge[j].x, round + 1);
@@ -186,7 +186,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
     if (overflowed) m.state->overflowed = 1;
 }
 
-// Moves the tasks in the block's queue to the grid's queue. All threads of the block call it. Returns the number of tasks moved.
+// Moves the tasks in the block's queue to the grid's queue. All threads of the block call it.
 __device__ inline void pass_on_all(const Moore& m, MooreScratch& scratch, u32 round) {
     __syncthreads();
     u32 count = min(scratch.count, MOORE_OF_BLOCK);
@@ -198,8 +198,8 @@ __device__ inline void pass_on_all(const Moore& m, MooreScratch& scratch, u32 ro
     __syncthreads();
 }
 
-// Returns the smallest distance of the vertices `of(i)` for all i below `count`; `of` returns NONE for no vertex. All threads of a block call
-// it.
+// Returns the smallest distance of the vertices of(0) to of(count - 1), except those that are NONE; `never` if there are no others. All threads of a
+// block call it.
 template <class T, class D, class F> __device__ inline T nearest_of(MooreScratch& scratch, T never, u32 count, D distance, F of) {
     T nearest = never;
     for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
@@ -214,14 +214,15 @@ template <class T, class D, class F> __device__ inline T nearest_of(MooreScratch
     return T(scratch.nearest);
 }
 
-// Returns the threshold if the nearest task has the distance `nearest`. The nearest task is always within it.
+// Returns the threshold, given the distance `nearest` of the nearest task. The threshold exceeds this distance, so that at least one task does not
+// wait.
 template <class K> __device__ inline typename K::Distance threshold_of(const Moore& m, typename K::Distance nearest) {
     typedef typename K::Distance T;
     return max(K::plus(nearest, T(m.reach)), T(nearest + 1));
 }
 
-// Adds the nearest waiting vertices to the block's `count` tasks of a round, as far as there is room. All threads of the block call it. Returns
-// the new number of tasks.
+// Sets a new threshold, and adds the waiting vertices below it to the block's `count` tasks of a round, as far as they fit. All threads of the block
+// call it. Returns the new number of tasks.
 template <class K> __device__ inline u32 end_waiting(const Graph& g, const Moore& m, MooreScratch& scratch, InShared<K>& shared, u32 round, u32 count) {
     typedef typename K::Distance T;
     T nearest = nearest_of(scratch, T(K::NEVER), g.vertices, [&](u32 v) { return shared.of(v); }, [&](u32 v) { return shared.found[v] == MOORE_WAITS ? v : NONE; });
@@ -249,7 +250,7 @@ template <class K> __device__ inline u32 end_waiting(const Graph& g, const Moore
     return count;
 }
 
-// Computes rounds with one block, until there are no tasks or too many.
+// Computes rounds with one block, until there are no tasks or too many, or the launch has had its maximum number of rounds.
 template <class K> __device__ inline void moore_one(const Graph& g, const Moore& m, MooreScratch& scratch) {
     typedef typename K::Distance T;
     DYNAMIC_SHARED(u64, memory);
@@ -263,7 +264,7 @@ template <class K> __device__ inline void moore_one(const Graph& g, const Moore&
     }
     for (u32 k = threadIdx.x; k < count; k += blockDim.x) scratch.tasks[round & 1][k] = fresh(m.queues[round & 1] + k);
     __syncthreads();
-    // The third round from here adds tasks that do not fit the block to this count.
+    // Two rounds later, tasks that do not fit in the block's queue are added to this count.
     if (threadIdx.x == 0) m.state->tasks[round % 3] = 0;
     for (; count > 0 && count <= m.most_tasks && done < m.most_rounds; done++) {
         const u32* tasks = scratch.tasks[round & 1];
@@ -286,7 +287,8 @@ template <class K> __device__ inline void moore_one(const Graph& g, const Moore&
         __syncthreads();
         if (waiting != 0 && count <= m.few) count = end_waiting<K>(g, m, scratch, shared, round, count);
     }
-    // Tasks that did not fit are in global memory already. These tasks follow them, and then the waiting ones.
+    // Tasks that did not fit in the block's queue are already in the grid's queue. Append the tasks in the block's queue, and then the waiting
+    // vertices.
     u32 own = min(count, MOORE_OF_BLOCK), before = count - own;
     for (u32 k = threadIdx.x; k < own; k += blockDim.x) m.queues[round & 1][before + k] = scratch.tasks[round & 1][k];
     if (threadIdx.x == 0) scratch.count = count;
@@ -304,7 +306,7 @@ template <class K> __device__ inline void moore_one(const Graph& g, const Moore&
     m.state->rounds = round;
 }
 
-// Computes rounds with several blocks, until there are no tasks or too many.
+// Computes rounds with several blocks, until there are no tasks or too many, or the launch has had its maximum number of rounds.
 template <class K> __device__ inline void moore_several(const Graph& g, const Moore& m, MooreScratch& scratch) {
     u32 round = u32(fresh(&m.state->rounds)), done = 0;
     if (threadIdx.x == 0) {
@@ -339,13 +341,13 @@ template <class K> __device__ inline void moore_any(const Graph& g, const Moore&
     pass_on_all(m, scratch, round);
 }
 
-// The baseline's arrays.
+// Arrays of the baseline.
 struct Masked {
     void* distances;
     // The smallest distances found so far.
     void* found;
     u8* mask;
-    // [0] is 1 if a distance became smaller in this round, and [1] is 1 if a sum did not fit.
+    // [0] is 1 if a distance became smaller in this round; [1] is 1 if a sum did not fit in its type.
     u32* again;
     u64* relaxations;
 };
@@ -370,7 +372,7 @@ template <class K> __device__ inline void masked_round(const Graph& g, const Mas
     }
 }
 
-// Puts vertices whose distances became smaller into the mask.
+// Updates the distances that became smaller, and puts their vertices into the mask.
 template <class K> __device__ inline void masked_next(const Graph& g, const Masked& m) {
     typedef typename K::Distance T;
     u32 vertex = blockIdx.x * blockDim.x + threadIdx.x;

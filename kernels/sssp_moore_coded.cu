@@ -1,4 +1,4 @@
-// The kernels of sssp_moore.cuh for codes of weights of 64 bits, for each kind of distances.
+// The kernels of sssp_moore.cuh for weights that are codes of 64-bit weights, for each distance type.
 #include "sssp_moore.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOORE_ALONE, 1) moore_one_coded(const __grid_constant__ Graph g, const __grid_constant__ Moore m) {

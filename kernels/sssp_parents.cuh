@@ -1,15 +1,16 @@
-// Finds parents after distances are known. The parent of a vertex is its smallest neighbour that is nearer to the root and has a tight edge: the
-// neighbour's distance plus the weight is the vertex's distance.
+// Finds parents once distances are known. An edge is tight if the neighbour's distance plus the weight is the vertex's distance. The parent of a
+// vertex is the neighbour with the smallest id that is nearer to the root and has a tight edge to the vertex.
 //
-// If distances were capped, few vertices are nearer than `led`. These offer themselves to their neighbours as parents. The other vertices look
-// for parents that are at least as far away as `led`, in the part of their rows with small enough weights.
+// If a cap was set, few vertices are nearer than `led`. They offer themselves to their neighbours as parents. Each other vertex searches its in-row
+// for a parent whose distance is at least `led`, and reads only edges whose weights are small enough for that.
 //
-// Edges of weight 0 connect vertices of equal distance. Some of these vertices are the root or have a parent by the rule above. The parent of
-// any other is its smallest neighbour by such an edge that is one step nearer to these.
+// Edges that add nothing to a distance, such as those of weight 0, connect vertices of equal distance. Some of these vertices are the root or have a
+// parent by the rule above. The parent of any other vertex is its smallest neighbour by such an edge that is one edge closer to these.
 #pragma once
 #include "sssp_pull.cuh"
 
-// Looks for a parent in a row: the smallest neighbour that is nearer and has a tight edge. One thread calls it.
+// Searches a row for a parent: the smallest neighbour that is nearer and has a tight edge, among those whose distance is at least `least`. One thread
+// calls it.
 template <class K>
 __device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distance>& s, u32 row, Range part, typename K::Distance distance,
                                 typename K::Distance least, u32& looked) {
@@ -51,7 +52,7 @@ __device__ inline void tell(const Graph& g, const Search<typename K::Distance>& 
     }
 }
 
-// Computes the distance and the parent of vertices with one edge.
+// Computes the distances and parents of the vertices in the tail, which have at most one edge.
 template <class K>
 __device__ inline void end_tails(const Graph& g, const Search<typename K::Distance>& s, u32& reached, typename K::Distance& farthest) {
     typedef typename K::Distance T;
@@ -61,7 +62,7 @@ __device__ inline void end_tails(const Graph& g, const Search<typename K::Distan
         Range row = stored_row(g, in_row(g, vertex));
         if (row.length == 0) continue;
         Edge edge = __ldg(row.begin);
-        // A pair of vertices whose only neighbours are each other is reached only if one of them is the root.
+        // Two vertices whose only neighbours are each other are reachable only if one of them is the root.
         T near = edge.x < g.tail || edge.x == s.root ? fresh(s.distances + edge.x) : K::NEVER;
         if (near == K::NEVER) continue;
         T sum = K::add(g, near, edge.y);
@@ -74,7 +75,8 @@ __device__ inline void end_tails(const Graph& g, const Search<typename K::Distan
     }
 }
 
-// Finds the parents of all vertices that have a nearer neighbour with a tight edge. Returns false if the block must leave.
+// Finds the parents of all vertices that have a nearer neighbour with a tight edge. Returns false if a block gave up at a barrier; this block must
+// then return.
 template <class K>
 __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
@@ -100,7 +102,7 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
         u32 without = enqueue<T, 1>(s, scratch, vertices, distances, rows);
         if (looks && (!shares || without)) {
             u32 parent = parent_in<K>(g, s, row, near_row(g, row), distance, led, mine);
-            // If nearer vertices offer themselves, others write this parent at the same time.
+            // If nearer vertices offer themselves, other threads may write this parent at the same time.
             if (parent != NONE && walk.capped) atomicMin(s.parents + vertex, parent);
             else if (parent != NONE) s.parents[vertex] = parent;
         }
@@ -142,7 +144,8 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
     return true;
 }
 
-// Sets a bit for each reached vertex that still needs a parent, and counts these vertices.
+// Sets the bit in `pending` of each reached vertex that still needs a parent, and clears the other bits. Returns the number of such vertices that
+// this warp found.
 template <class K> __device__ inline u32 settle(const Graph& g, const Search<typename K::Distance>& s) {
     u32 words = (g.tail + 31) / 32, open = 0;
     for (u32 word = blockIdx.x * SSSP_WARPS + warp_id(); word < words; word += gridDim.x * SSSP_WARPS) {
@@ -155,14 +158,15 @@ template <class K> __device__ inline u32 settle(const Graph& g, const Search<typ
     return open;
 }
 
-// Finds parents for vertices that have no nearer neighbour, step by step. Returns false if the block must leave.
+// Finds parents along edges that add nothing to a distance, in rounds, for vertices that have no nearer neighbour. Returns false if a block gave up
+// at a barrier; this block must then return.
 template <class K> __device__ inline bool equal_parents(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
     u32 words = (g.tail + 31) / 32;
     for (u64 round = 0;; round++) {
         u32 open = settle<K>(g, s);
-        // All blocks add up the vertices that still need a parent. If there are none, no bit is set any more.
+        // All blocks add their numbers of vertices that still need a parent. If there are none, no bit is set any more.
         u64* left = s.state->adopted + round % 3;
         if (lane_id() == 0 && open > 0) atomicAdd(left, u64(open));
         if (blockIdx.x == 0 && threadIdx.x == 0) s.state->adopted[(round + 1) % 3] = 0;

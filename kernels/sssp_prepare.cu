@@ -1,9 +1,9 @@
-// Prepares weighted rows for shortest paths: it joins both halves of each row, pairs neighbours with their weights, and sorts them by weight.
+// Prepares weighted rows for shortest paths: joins both halves of each row, pairs neighbours with their weights, and sorts each row by weight.
 #include "splitmix.cuh"
 #include "sssp.cuh"
 
-// Longest row that a warp sorts, longest row that a block of threads sorts in shared memory, and number of entries of a longer row that a block
-// sorts in shared memory at a time.
+// Maximum length of a row that a warp sorts (SORT_FEW), and of one that a block of threads sorts in shared memory (SORT_MIDDLE). Of a longer row, a
+// block sorts SORT_TILE entries in shared memory at a time.
 constexpr u32 SORT_FEW = 32;
 #ifdef CUDA_ON_CPU
 constexpr u32 SORT_MIDDLE = 64;
@@ -14,8 +14,9 @@ constexpr u32 SORT_TILE = 4096;
 #endif
 constexpr u32 SORT_THREADS = 256;
 
-// Raises each of the bounds to one past the last vertex that meets a condition. bounds[0]: it has at least two edges. bounds[1], [2] and [3]: it
-// has at least SSSP_MANY, more than SORT_FEW, and more than SORT_MIDDLE edges. Raises bounds[4] to the number of entries of the longest row.
+// Computes the exclusive ends of four groups of vertices. bounds[0] is raised to the end of the vertices with at least two edges; bounds[1], [2] and
+// [3] to the ends of those with at least SSSP_MANY, with more than SORT_FEW, and with more than SORT_MIDDLE edges. Also raises bounds[4] to the
+// number of entries of the longest row.
 extern "C" __global__ void sssp_bounds(const __grid_constant__ Graph g, u32* bounds) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
         u32 in = stored_row(g, in_row(g, v)).length, out = g.shift ? stored_row(g, out_row(g, v)).length : 0;
@@ -28,19 +29,20 @@ extern "C" __global__ void sssp_bounds(const __grid_constant__ Graph g, u32* bou
     }
 }
 
-// Source of the weights: stored with the rows, all 1, or drawn as in src/graph/weights/drawn.rs.
+// Source of the weights: stored with the rows, all 1, or random as in src/graph/weights/drawn.rs (integers or f32).
 enum Weights : u32 { STORED, UNIT, DRAWN_WHOLE, DRAWN_DECIMAL };
 
 struct Placing {
     Edge* edges;
-    // Starts of the rows of the half that is being placed. `lower` has those of the lower half, unless that half is being placed.
+    // `own` contains the row starts of the half that is being copied. `lower` contains those of the lower half; it is null while that half is being
+    // copied.
     const u32* own;
     const u32* lower;
-    // The input's id of every vertex.
+    // Id of every vertex in the input.
     const u64* ids;
     u64 seed;
     u32 weights;
-    // Smallest and largest weight that is drawn.
+    // Smallest and largest random weight.
     u32 least, most;
     u32 unused;
 };
@@ -58,8 +60,8 @@ __device__ inline u32 drawn(const Placing& p, u64 first, u64 second) {
     return __float_as_uint(min(__fadd_rn(least, __fmul_rn(part, __fadd_rn(most, -least))), most));
 }
 
-// Places a piece of a half's neighbours in whole rows. The piece begins at entry `begin` (its low 32 bits) and belongs to `rows` rows from
-// `first` on.
+// Copies a piece of a half's neighbours, with their weights, to their indices in whole rows. The piece begins at entry `begin` of the half (low 32
+// bits) and contains entries of `rows` rows from `first` on.
 extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __grid_constant__ Placing p, const u32* targets, const u32* weights,
                                       u32 count, u32 first, u32 rows, u32 begin) {
     const u32* starts = p.own + first;
@@ -83,7 +85,7 @@ extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __g
                 own = __ldg(p.ids + (row >> g.shift));
                 other = __ldg(p.ids + target);
             }
-            // An in-row has the tails of its edges. Without direction the smaller id comes first.
+            // The entries of an in-row are the tails of its edges. In an undirected graph, the smaller id comes first.
             bool turns = g.shift ? (row & 1) != 0 : other < own;
             weight = drawn(p, turns ? other : own, turns ? own : other);
         }
@@ -91,7 +93,7 @@ extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __g
     }
 }
 
-// Meaning of the weights of edges: integers, bits of f32, or codes in a list of integers or of bits of f64.
+// Encoding of the weights: integers, bit patterns of f32, or codes (indices in a list) of integers or of f64 values.
 enum Scale : u32 { INTEGERS, FLOATS, CODES_OF_INTEGERS, CODES_OF_DOUBLES };
 
 __device__ inline double number_of(u32 weight, u32 scale, const u64* values) {
@@ -103,7 +105,7 @@ __device__ inline double number_of(u32 weight, u32 scale, const u64* values) {
     }
 }
 
-// Finds the smallest weight and the largest weight, as they are stored, and the sum of all weights as numbers.
+// Computes the smallest and the largest weight in their stored encoding, and the sum of all weights as numbers.
 extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 scale, const u64* values, u32* bounds, double* sum) {
     u32 least = NONE, most = 0;
     double all = 0;
@@ -124,43 +126,43 @@ extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 scale,
     atomicAdd(sum, all);
 }
 
-// Arguments for choosing near edges. `distances` are from vertex 0, a hub. After a search has passed the hubs, it follows an edge only if its weight is
-// about the distance of its head or less. So the edges with the smallest excess are chosen: weight minus distance.
+// Arguments of the kernels that choose near edges. `distances` are from vertex 0, a hub. A search that has passed the hubs follows few edges whose
+// weight is larger than the distance from a hub to their head. So the edges with the smallest excess are chosen: their weight minus this distance.
 struct Excess {
     const void* distances;
     const u64* values;
     // The largest weight as a number, and EXCESS_STEPS / 2 divided by it.
     double most, steps;
-    // What weights and distances are, and whether distances have 64 bits.
+    // Encoding of weights and distances, and whether distances have 64 bits.
     u32 scale, is_wide;
 };
 static_assert(sizeof(Excess) == 40, "as its twin");
 
-// Number of steps into which excesses are divided, from minus the largest weight to plus the largest weight.
+// Number of equal steps into which the range of excesses is divided, from minus the largest weight to plus the largest weight.
 constexpr u32 EXCESS_STEPS = 1024;
 
-// Returns the distance of a row's vertex, at most the largest weight. An out-row of a directed graph gets 0: distances are pushed along its lightest
-// edges.
+// Returns the distance of a row's vertex, but at most the largest weight. For an out-row of a directed graph, returns 0, so that its lightest edges
+// are chosen, because distances are pushed along them.
 __device__ inline double distance_of(const Graph& g, const Excess& e, u32 row) {
     u32 vertex = row >> g.shift;
     if (row != in_row(g, vertex)) return 0;
     u64 bits = e.is_wide ? static_cast<const u64*>(e.distances)[vertex] : static_cast<const u32*>(e.distances)[vertex];
-    // The bits of an unreached vertex are those of a very large integer or of NaN.
+    // An unreached vertex has the bits of a very large integer or of NaN, which `fmin` replaces by the largest weight.
     double distance = e.scale == FLOATS ? double(__uint_as_float(u32(bits))) : e.scale == CODES_OF_DOUBLES ? __longlong_as_double(bits) : double(bits);
     return fmin(distance, e.most);
 }
 
-// Returns the step of a weight's excess over a distance. A larger weight never has a smaller step.
+// Returns the step that contains the excess of a weight over a distance. A larger weight never has a smaller step.
 __device__ inline u32 excess_step(const Excess& e, u32 weight, double distance) {
     double step = (number_of(weight, e.scale, e.values) - distance) * e.steps + EXCESS_STEPS / 2;
     return u32(fmin(fmax(step, 0.0), double(EXCESS_STEPS)));
 }
 
-// Returns true if near edges are chosen from a row: it is not that of a vertex with one edge.
+// Returns true if near edges are chosen from a row: its vertex is not in the tail.
 __device__ inline bool has_near(const Graph& g, u64 row) { return (row >> g.shift) < g.tail; }
 
-// Counts edges by the step of their excess, in counts[0] to counts[EXCESS_STEPS], except the last edge of each row. counts[EXCESS_STEPS + 1] gets the
-// number of rows. A warp goes through one row at a time.
+// Counts edges by step of excess, in counts[0] to counts[EXCESS_STEPS], except the last edge of each row. Adds the number of rows that have near
+// edges to counts[EXCESS_STEPS + 1]. A warp processes one row at a time.
 extern "C" __global__ void __launch_bounds__(256) sssp_excess(const __grid_constant__ Graph g, const __grid_constant__ Excess e, u64 rows, u64* counts) {
     __shared__ u32 here[EXCESS_STEPS + 2];
     for (u32 i = threadIdx.x; i < EXCESS_STEPS + 2; i += blockDim.x) here[i] = 0;
@@ -179,8 +181,8 @@ extern "C" __global__ void __launch_bounds__(256) sssp_excess(const __grid_const
     }
 }
 
-// Sets near_starts[row] to the number of near edges of each row: those of a step below `steps`, and the next edge, which shows that all others are
-// heavier. The element after the last row gets 0.
+// Sets near_starts[row] to the number of near edges of each row: the edges with a step below `steps`, and the edge after them, which shows that all
+// others are at least as heavy. near_starts[rows] becomes 0.
 extern "C" __global__ void sssp_near_counts(const __grid_constant__ Graph g, const __grid_constant__ Excess e, u64 rows, u32 steps, u32* near_starts) {
     for (u64 row = u64(blockIdx.x) * blockDim.x + threadIdx.x; row <= rows; row += u64(gridDim.x) * blockDim.x) {
         u32 count = 0;
@@ -193,7 +195,7 @@ extern "C" __global__ void sssp_near_counts(const __grid_constant__ Graph g, con
     }
 }
 
-// Copies the near edges of all rows to where `near_starts` says. A warp copies one row at a time.
+// Copies the near edges of all rows to `near`, where `near_starts` contains the start of each row. A warp copies one row at a time.
 extern "C" __global__ void sssp_near(const __grid_constant__ Graph g, u64 rows, const u32* near_starts, Edge* near) {
     u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / 32, warps = u64(gridDim.x) * blockDim.x / 32;
     for (u64 row = warp; row < rows; row += warps) {
@@ -204,7 +206,7 @@ extern "C" __global__ void sssp_near(const __grid_constant__ Graph g, u64 rows, 
     }
 }
 
-// Keys order edges by weight, then by neighbour.
+// Sort key of an edge: the weight, then the neighbour.
 __device__ inline u64 key_of(const Edge& edge) { return u64(edge.y) << 32 | edge.x; }
 __device__ inline Edge edge_of(u64 key) { return Edge{u32(key), u32(key >> 32)}; }
 
@@ -225,13 +227,13 @@ extern "C" __global__ void sssp_sort_few(const __grid_constant__ Graph g, Edge* 
             }
             if (size >= range.length) break;
         }
-        // After each size, the first lanes are in ascending order, so that the loop can end early.
+        // After the steps of a `size`, the first `size` lanes are in ascending order, so the loop above can end early.
         if (lane_id() < range.length) of_row[lane_id()] = edge_of(key);
     }
 }
 
-// Sorts or merges up to SORT_TILE keys in shared memory, beginning with blocks of `size` keys. If `merged`, the first step of these blocks has
-// been done already.
+// Sorts or merges up to SORT_TILE keys in shared memory by a bitonic network, from subsequences of `size` keys on. If `merged` is true, the first
+// step of that size has been done already. `padded` is the size at which the network ends, a power of two.
 __device__ inline void sort_tile(u64* keys, u32 length, u32 size, bool merged, u32 padded) {
     for (; size <= padded; size *= 2) {
         for (u32 step = merged ? size / 2 : size; step > 0; step /= 2) {
@@ -259,7 +261,7 @@ __device__ inline void sort_tile(u64* keys, u32 length, u32 size, bool merged, u
     }
 }
 
-// Sorts the rows of more than SORT_FEW and up to SORT_MIDDLE entries among the first `rows` rows. A block of threads sorts one row at a time.
+// Among the first `rows` rows, sorts those of more than SORT_FEW and up to SORT_MIDDLE entries. A block of threads sorts one row at a time.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sssp_sort_middle(const __grid_constant__ Graph g, Edge* edges, u64 rows) {
     __shared__ u64 keys[SORT_MIDDLE];
     for (u64 row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -276,8 +278,8 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) sssp_sort_middle(cons
     }
 }
 
-// Sorts the rows of more than SORT_MIDDLE entries among the first `rows` rows, in place. A block of threads sorts one row at a time. `next` is 0
-// before the launch.
+// Among the first `rows` rows, sorts those of more than SORT_MIDDLE entries in place. A block of threads sorts one row at a time. `next` is the next
+// row that no block has taken; it must be 0 before the launch.
 extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_sort_many(const __grid_constant__ Graph g, Edge* edges, u64 rows, u32* next) {
     __shared__ u64 keys[SORT_TILE];
     __shared__ u32 mine;

@@ -1,12 +1,14 @@
-// Pulls distances from neighbours after those below a cap are known. A vertex beyond the cap goes through its in-row, which ascends by weight,
-// until no further edge can make its distance smaller.
+// Pulls distances from neighbours once all distances below the cap are known. A vertex whose distance is not below the cap reads its in-row, which is
+// in ascending order of weight, until no further edge can make its distance smaller.
 //
-// In the first round, all vertices nearer than `led` have already pushed their distances, so a neighbour counts only if it is at least that far
-// away. In later rounds, only distances beyond the cap change. All threads share the rows of many edges, through a queue.
+// Vertices nearer than `led` have already pushed their distances. So in the first round, a neighbour counts only if its distance is at least `led`.
+// In later rounds, it counts only if its distance is at least the cap, because only such distances change. All threads share the long rows, through a
+// queue.
 #pragma once
 #include "sssp_walk.cuh"
 
-// Records vertices that became nearer: counts them, and piles them up if distances are pushed from them later. All lanes of a warp call it.
+// Records vertices that became nearer: one for each lane whose `has` is true. Counts them and, except in the first round, puts them on the pile,
+// because their distances may be pushed later. All lanes of a warp call it.
 template <class T> __device__ inline void note_changed(const Search<T>& s, Scratch<T>& scratch, u32 vertex, T distance, bool has) {
     u32 lanes = __ballot_sync(ALL_LANES, has);
     if (lanes == 0) return;
@@ -14,7 +16,7 @@ template <class T> __device__ inline void note_changed(const Search<T>& s, Scrat
     if (scratch.walk.rounds > 0) pile_up_few(s, scratch, vertex, distance, has);
 }
 
-// Adds the number of vertices that a block recorded to the number of all blocks.
+// Adds the number of vertices that this block recorded to the total of all blocks.
 template <class T> __device__ inline void tell_changed(const Search<T>& s, Scratch<T>& scratch) {
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -22,7 +24,7 @@ template <class T> __device__ inline void tell_changed(const Search<T>& s, Scrat
     scratch.found = 0;
 }
 
-// Returns the distance through an edge from a neighbour with the distance `near`.
+// Returns the distance by an edge from a neighbour with the distance `near`.
 template <class K> __device__ inline typename K::Distance sum_by(const Graph& g, const Search<typename K::Distance>& s, const Edge& edge, typename K::Distance near) {
     if (near == K::NEVER) return K::NEVER;
     typename K::Distance sum = K::add(g, near, edge.y);
@@ -30,8 +32,8 @@ template <class K> __device__ inline typename K::Distance sum_by(const Graph& g,
     return sum;
 }
 
-// Goes through a row with one thread: through its lightest edges, or until no further edge counts. Returns the smallest distance
-// through a neighbour, or `had` if none is smaller.
+// Reads a row with one thread: only the lightest edges, or until no further edge counts. Returns the smallest distance by a neighbour, or `had` if
+// none is smaller. Distances of neighbours that count are at least `least`.
 template <class K>
 __device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, u32 row, typename K::Distance had,
                                               typename K::Distance least, bool lightest_only, u32& looked) {
@@ -46,7 +48,7 @@ __device__ inline typename K::Distance pulled(const Graph& g, const Search<typen
             T near[SSSP_AHEAD];
             read_ahead(part, from, edge);
             if (!counts(edge[0].y)) break;
-            // After the first edge, most others are known to give no smaller distance.
+            // After the first edge, most others are known to give no smaller distance, so their neighbours are not read.
             best = min(best, sum_by<K>(g, s, edge[0], fresh(s.distances + edge[0].x)));
 #pragma unroll
             for (u32 k = 1; k < SSSP_AHEAD; k++) {
@@ -57,12 +59,12 @@ __device__ inline typename K::Distance pulled(const Graph& g, const Search<typen
             looked += SSSP_AHEAD;
         }
     } while (!lightest_only && goes_on(g, row, part, counts));
-    // An edge whose sum does not fit does not count, either.
+    // `counts` is also false for an edge whose sum does not fit in its type, which is reported here.
     if (K::OVERFLOWS && best == K::NEVER && part.length > 0 && !counts(__ldg(&part.begin[part.length - 1].y))) check_sum<K>(s, best);
     return best;
 }
 
-// Pulls the distances of all vertices beyond the cap once. Returns false if the block must leave.
+// Pulls the distances of all vertices at or beyond the cap once. Returns false if a block gave up at a barrier; this block must then return.
 template <class K> __device__ inline bool pull_round(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     Walk<T>& walk = scratch.walk;
@@ -80,7 +82,7 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
         T had = vertex < g.tail ? fresh(s.distances + vertex) : T(0), now = had;
         bool beyond = had >= walk.cap && vertex < g.tail && vertex != s.root;
         u32 row = in_row(g, vertex), length = beyond && base < g.many ? stored_row(g, row).length : 0;
-        // The lightest edges of a long row show how far away the vertex is at most, so that few others count.
+        // The lightest edges of a long row give an upper bound on the distance, so that few of the others count.
         if (beyond) now = pulled<K>(g, s, row, now, least, length >= SSSP_MANY, mine);
         if (base < g.many) {
             u32 vertices[1] = {vertex};
@@ -90,7 +92,7 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
                 rows[0] = first_edges(g, row, [&](u32 weight) { return K::add(g, least, weight) < now; });
                 if (rows[0].length < length) check_sum<K>(s, now);
             }
-            // If there is no room for a row in the queue, its thread goes through it.
+            // If a row does not fit in the queue, its thread reads it alone.
             if (enqueue<T, 1>(s, scratch, vertices, distances, rows)) now = pulled<K>(g, s, row, now, least, false, mine);
         }
         bool changes = now < had;
@@ -124,7 +126,8 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
                 changed |= 1u << r;
             },
             [&](u32) {
-                // The arrays move up instead of an index, because their elements are registers. Unrolled, this loop takes longer to compile.
+                // The arrays are shifted, rather than indexed by a variable, because their elements are in registers. The outer loop is not unrolled,
+                // because unrolling it takes longer to compile.
 #pragma unroll 1
                 for (u32 left = SSSP_EACH<T>; left > 0; left--, changed >>= 1) {
                     note_changed(s, scratch, vertex[0], distance[0], changed & 1);
@@ -140,12 +143,12 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
     return true;
 }
 
-// Pulls until nothing changes, or so little that pushing is faster. The vertices to push from are then piled up. Returns false if the block must
-// leave.
+// Pulls in rounds until nothing changes, or until so few distances change that pushing is faster. The vertices to push from are then on the pile.
+// Returns false if a block gave up at a barrier; this block must then return.
 template <class K> __device__ inline bool pull(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     Walk<typename K::Distance>& walk = scratch.walk;
     while (true) {
-        // The pile of the round before is dropped.
+        // Drop the pile of the previous round.
         __syncthreads();
         if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, walk);
         __syncthreads();
@@ -156,7 +159,7 @@ template <class K> __device__ inline bool pull(const Graph& g, const Search<type
         __syncthreads();
         u64 changed = scratch.queued;
         if (blockIdx.x == 0 && threadIdx.x == 0 && walk.rounds + 4 < SSSP_MARKS) s.state->marks[walk.rounds + 2] = GLOBAL_TIMER();
-        // Whole rows, which are pushed along, may be in host memory.
+        // Pushing reads whole rows. If these are in host memory, pushing is faster only from a smaller number of vertices.
         bool few = walk.rounds > 0 && changed < g.tail / (g.near_starts == nullptr ? 16 : 1024);
         __syncthreads();
         if (threadIdx.x == 0) walk.rounds++;

@@ -1,26 +1,27 @@
-// Queues and piles of vertices. The threads of a block append what they found in one piece, and all blocks share what is queued.
+// Queues and piles of vertices. The threads of a block together append the vertices that they found, with a single atomic addition. All blocks share
+// the queued edges.
 #pragma once
 #include "block_scan.cuh"
 #include "sssp.cuh"
 
-// The counter of a queue has the number of slots in its low bits and the number of entries above them.
+// Number of low bits of a queue's counter that contain the number of slots. The bits above them contain the number of entries.
 #ifdef CUDA_ON_CPU
 constexpr u32 SSSP_SLOT_BITS = 50;
 #else
 constexpr u32 SSSP_SLOT_BITS = 40;
 #endif
-// A queue with this many slots takes no more entries.
+// Maximum number of slots of a queue. A queue with this many takes no more entries.
 constexpr u64 SSSP_MOST_SLOTS = 1ull << 31;
 
 __device__ inline u64 packed(u32 slots) { return 1ull << SSSP_SLOT_BITS | slots; }
 __device__ inline u32 entries_of(u64 queued) { return u32(queued >> SSSP_SLOT_BITS); }
 __device__ inline u64 slots_of(u64 queued) { return queued & ((1ull << SSSP_SLOT_BITS) - 1); }
 
-// The place of entries that a full queue did not count.
+// Position returned for entries that were not counted because the queue is full.
 constexpr u64 SSSP_NO_PLACE = ~0ull;
 
-// Reserves places for entries of the next step's queue; one thread calls it. Once a block has found the queue full, it adds nothing to the
-// counter any more, because all that the threads find may be more than the counter has bits for.
+// Reserves positions for entries in the next step's queue, and returns the first of them as a packed counter. One thread calls it. Once a block has
+// found the queue full, it no longer adds to the counter, because the entries of all threads together might overflow it.
 template <class T> __device__ inline u64 take_places(const Search<T>& s, Scratch<T>& scratch, u64 count) {
     u64 next = scratch.walk.step + 1;
     if (*const_cast<volatile u64*>(&scratch.full) == next) return SSSP_NO_PLACE;
@@ -29,15 +30,15 @@ template <class T> __device__ inline u64 take_places(const Search<T>& s, Scratch
     return place;
 }
 
-// Sets the bit of a vertex for which there is no room, so that it is found later.
+// Sets the bit of a vertex that did not fit in a queue or pile, so that a later scan finds it.
 template <class T> __device__ inline void leave(const Search<T>& s, const Scratch<T>& scratch, u32 vertex) {
     atomicOr(s.pending + vertex / 32, 1u << (vertex % 32));
     u64 next = scratch.walk.step + 1;
     s.state->pending[next % 3] = next;
 }
 
-// Queues rows for the next step: up to N of each thread of the block. A row of length 0 is not queued. Returns a bit for each row for which
-// there is no room.
+// Queues rows for the next step: up to N per thread of the block. Rows of length 0 are not queued. Returns a bit mask of the thread's rows that did
+// not fit. All threads of the block call it.
 template <class T, u32 N>
 __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32 (&vertex)[N], const T (&distance)[N], const Range (&row)[N]) {
     u64 mine = 0;
@@ -63,7 +64,7 @@ __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32
             queue.bases[at] = address_of(row[r]) - slot * sizeof(Edge);
             queue.distances[at] = distance[r];
         } else {
-            // There is no room for later places, either.
+            // Entries at later positions do not fit, either.
             if (!is_full) atomicMin(s.state->limit + next, place);
             without |= 1u << r;
         }
@@ -72,8 +73,8 @@ __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32
     return without;
 }
 
-// Piles up vertices: each thread of the block has up to N, and the bits of `which` tell which ones. `ahead` is 0 for the current pile, and 1 for
-// the pile that replaces it.
+// Puts vertices on a pile: up to N per thread of the block, those whose bits are set in `which`. `ahead` is 0 for the current pile, and 1 for the
+// pile that replaces it. All threads of the block call it.
 template <class T, u32 N>
 __device__ inline void pile_up(const Search<T>& s, Scratch<T>& scratch, const u32 (&vertex)[N], const T (&distance)[N], u32 which, u32 ahead) {
     if (!__syncthreads_or(which != 0)) return;
@@ -100,7 +101,8 @@ __device__ inline void pile_up(const Search<T>& s, Scratch<T>& scratch, const u3
     if (lane_id() == 0 && u64(least) < fresh(s.state->least + sift % 3)) atomicMin(s.state->least + sift % 3, u64(least));
 }
 
-// Piles up one vertex of each lane that has one. All lanes of a warp call it; it suits vertices that few threads have.
+// Puts vertices on the current pile: one for each lane whose `has` is true. All lanes of a warp call it. It is made for the case that few threads
+// have a vertex.
 template <class T> __device__ inline void pile_up_few(const Search<T>& s, const Scratch<T>& scratch, u32 vertex, T distance, bool has) {
     u32 lanes = __ballot_sync(ALL_LANES, has);
     if (lanes == 0) return;
@@ -121,8 +123,9 @@ template <class T> __device__ inline void pile_up_few(const Search<T>& s, const 
     }
 }
 
-// Goes through the slots of this step's queue, of which every block of the team gets the same number. `each(r, vertex, distance, address)` gets a
-// slot, which is the thread's r-th. All threads of the block call `then(slots)` after each chunk.
+// Processes the slots (edges) of this step's queue, of which every block of the team gets the same number. Calls `each(r, vertex, distance, address)`
+// for each slot, where `r` is its index among the slots that the thread processes in a chunk. After each chunk, all threads of the block call
+// `then(slots in the chunk)`.
 template <class T, class F, class G>
 __device__ inline void for_slots(const Search<T>& s, Scratch<T>& scratch, Team team, F each, G then) {
     const Queue<T>& queue = s.queues[scratch.walk.step & 1];
@@ -131,7 +134,7 @@ __device__ inline void for_slots(const Search<T>& s, Scratch<T>& scratch, Team t
     u64 begin = u64(share) * team.rank, end = min(u64(slots), begin + share);
     if (begin >= end) return;
     u32* tile = scratch.tile;
-    // Searches the last entry that begins at or before the first slot.
+    // All threads search for the last entry that begins at or before the first slot.
     u32 low = 0, high = count;
     while (high - low > 1) {
         u32 stride = (high - low + SSSP_THREADS - 1) / SSSP_THREADS;

@@ -1,24 +1,24 @@
-// Finds shortest paths from one root, in one cooperative launch. The graph's vertices are in order of degree, and the entries of a row ascend by
-// weight.
+// Finds shortest paths from one root, in one cooperative launch. The graph's vertices are in descending order of degree, and the entries of a row are
+// in ascending order of weight.
 //
-// The search pushes distances in buckets while few edges lead on (sssp_walk.cuh). Once a bucket has many edges, the search has reached the core
-// of the graph. It then pushes buckets up to a cap a little farther away, along edges that stay below the cap. Distances beyond the cap are
-// pulled (sssp_pull.cuh), which ends early because rows ascend by weight. In graphs without a core, all distances are pushed. Then parents are
-// found (sssp_parents.cuh).
+// The search pushes distances bucket by bucket while few edges are queued (sssp_walk.cuh). A bucket with many edges shows that the search has reached
+// the core of the graph. The search then sets a cap, a little beyond the distances of this bucket, and pushes only along edges that give a distance
+// below the cap. Distances from the cap on are pulled from neighbours (sssp_pull.cuh). Pulling along a row ends early, because rows are in ascending
+// order of weight. In graphs without a core, all distances are pushed. In the end, parents are found (sssp_parents.cuh).
 //
-// A distance only becomes smaller, to the length of some path, until no edge makes any distance smaller. So answers depend only on the graph and
-// the root. Before the launch all distances are NEVER, all parents are NONE, and the state is zero. Vertices from `tail` on have one edge, and
-// are left out until the end.
+// The distance of a vertex is always the length of some path, and only decreases, until no edge makes any distance smaller. So results depend only on
+// the graph and the root. Before the launch all distances are NEVER, all parents are NONE, and the state is zero. The tail (the vertices from `tail`
+// on) has at most one edge per vertex, and is left out until the end.
 #pragma once
 #include "sssp.cuh"
 #include "sssp_walk.cuh"
 #include "sssp_pull.cuh"
 #include "sssp_parents.cuh"
 
-// Value of `begins` if distances are known, and only parents are to be found.
+// Value of `begins` if distances are known and only parents are to be found.
 constexpr u32 KNOWN = 2;
 
-// Begins a search, as one thread: only the root is reached.
+// Begins a search, with one thread: reaches the root, and queues its row.
 template <class K> __device__ inline void begin(const Graph& g, const Search<typename K::Distance>& s) {
     State* state = s.state;
     for (u32 k = 0; k < 3; k++) state->limit[k] = state->least[k] = ~0ull;
@@ -62,7 +62,7 @@ template <class K> __device__ inline void search(const Graph& g, const Search<ty
         if (!walk_on<K>(g, s, scratch)) return;
         if (scratch.action != END || walk.phase > 0 || !walk.capped) break;
         mark(s, 1);
-        // After this barrier all blocks have found that nothing is left.
+        // After this barrier, all blocks have seen that nothing is left to push.
         if (!grid_barrier(&s.state->barrier, scratch.target)) return;
         if (!pull<K>(g, s, scratch)) return;
         mark(s, 5);

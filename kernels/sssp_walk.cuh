@@ -1,23 +1,25 @@
-// Pushes distances along edges, bucket by bucket. Vertices with distances below a bound are queued, and the others are piled up. When the queue
-// is empty, the bound rises and the vertices below it are queued (near and far pile of Davidson, Baxter, Garland and Owens 2014).
+// Pushes distances along edges, bucket by bucket. Vertices with distances below a bound are queued, and the others are put on a pile. When the queue
+// is empty, the bound rises, and the vertices on the pile that are now below it are queued (near and far pile of Davidson, Baxter, Garland and Owens
+// 2014).
 //
-// A vertex is added each time its distance becomes smaller. An entry counts only while the vertex still has the entry's distance, so that one of
-// several entries is expanded. If there is no room for a vertex, its bit is set, and it is looked for when the queue is empty.
+// A vertex is added each time its distance becomes smaller. An entry counts only while the vertex still has the entry's distance, so only one of
+// several entries is expanded. If a vertex does not fit in the queue or the pile, its bit is set in a bitmap. When the queue is empty, a scan of the
+// bitmap finds it.
 #pragma once
 #include "sssp_deep.cuh"
 
 enum Action : u32 {
     // Relax the out-edges of the vertices in the queue.
     PUSH,
-    // Go through the queue again, because the bound became lower or a cap was set.
+    // Distribute the vertices in the queue to queue and pile again, because the bound became lower or a cap was set.
     REQUEUE,
-    // Go through the pile.
+    // Distribute the vertices on the pile to the queue and a new pile, because the bound rose.
     SIFT,
-    // Look for vertices for which there was no room.
+    // Find the vertices that did not fit in a queue or pile.
     RESCAN,
-    // The launch has to end.
+    // End the launch; the next one continues.
     PAUSE,
-    // Nothing is left.
+    // Nothing is left to push.
     END
 };
 
@@ -28,14 +30,14 @@ template <class K> __device__ inline typename K::Distance wider(typename K::Dist
     return max(K::plus(distance, T(width)), T(distance + 1));
 }
 
-// Goes on to the next step, after a barrier.
+// Advances to the next step. Called after a barrier.
 template <class T> __device__ inline void next_step(const Search<T>& s, Walk<T>& walk) {
     walk.step++;
     walk.owed |= fresh(s.state->pending + walk.step % 3) == walk.step;
 }
 
-// Returns the next action, and changes the walk for it. One thread of each block calls it, and all get the same result, because the state that
-// they read does not change while the action runs.
+// Returns the next action, and updates the walk for it. One thread of each block calls it. All get the same result, because the state that they read
+// does not change while the action runs.
 template <class K> __device__ inline u32 choose(const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     const State* state = s.state;
@@ -70,7 +72,7 @@ template <class K> __device__ inline u32 choose(const Search<typename K::Distanc
     if (scratch.piled == 0 && !walk.owed) return END;
     if (is_capped && least >= walk.cap && !walk.owed) return END;
     walk.tried = 0;
-    // If the pile has no least distance, the remaining vertices are those without room. The bound rises anyway.
+    // If the pile gives no smallest distance, only vertices that did not fit are left. The bound rises anyway.
     T from = least == ~0ull || T(least) == K::NEVER ? walk.below : T(least);
     walk.lowest = max(walk.lowest, from);
     walk.below = walk.phase > 0 ? K::NEVER : wider<K>(walk.lowest, is_capped ? s.fine : s.coarse);
@@ -78,7 +80,7 @@ template <class K> __device__ inline u32 choose(const Search<typename K::Distanc
     return SIFT;
 }
 
-// Relaxes the edges of the queued vertices, and queues or piles up vertices whose distances become smaller.
+// Relaxes the edges of the queued vertices. Vertices whose distances become smaller are queued or put on the pile.
 template <class K>
 __device__ inline void push(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team) {
     typedef typename K::Distance T;
@@ -114,7 +116,8 @@ __device__ inline void push(const Graph& g, const Search<typename K::Distance>& 
         });
 }
 
-// Queues one vertex of each thread if its distance is below the bound, and otherwise piles it up.
+// Queues the thread's vertex if its distance is below the bound. Otherwise puts it on the pile if its distance is below the cap. All threads of the
+// block call it; `has` is false for threads without a vertex.
 template <class K>
 __device__ inline void put(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, u32 vertex,
                            typename K::Distance distance, bool has, u32 ahead) {
@@ -130,7 +133,8 @@ __device__ inline void put(const Graph& g, const Search<typename K::Distance>& s
     pile_up<T, 1>(s, scratch, vertices, distances, far, ahead);
 }
 
-// Goes through the queue or the pile, or looks for vertices whose bit is set because there was no room for them. Queues or piles up each one again.
+// Distributes vertices again to queue and pile: those in the queue (REQUEUE), those on the pile (SIFT), or those whose bit is set because they did
+// not fit (RESCAN).
 template <class K>
 __device__ inline void sift(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team, u32 action) {
     typedef typename K::Distance T;
@@ -160,13 +164,13 @@ __device__ inline void sift(const Graph& g, const Search<typename K::Distance>& 
                 if (has) distance = fresh(s.distances + vertex);
                 bits &= bits - 1;
             }
-            // Entries of the pile go to the other pile, and all others to the current one.
+            // In a sift, far vertices go to the pile that replaces the current one. Otherwise they go to the current pile.
             put<K>(g, s, scratch, vertex, distance, has, action == SIFT);
         } while (rescans && __syncthreads_or(bits != 0));
     }
 }
 
-// Carries out an action.
+// Executes an action.
 template <class K>
 __device__ inline void act(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team, u32 action) {
     if (action == PUSH && s.hops) {
@@ -178,7 +182,7 @@ __device__ inline void act(const Graph& g, const Search<typename K::Distance>& s
     }
 }
 
-// Clears the counts of the step after the next and of the sift after the next. One thread calls it.
+// Clears the counts of the step after the next, and of the sift (pass over the pile) after the next. One thread calls it.
 template <class T> __device__ inline void clear_counts(const Search<T>& s, const Walk<T>& walk) {
     s.state->queued[(walk.step + 2) % 3] = 0;
     s.state->limit[(walk.step + 2) % 3] = ~0ull;
@@ -186,28 +190,28 @@ template <class T> __device__ inline void clear_counts(const Search<T>& s, const
     s.state->least[(walk.sift + 2) % 3] = ~0ull;
 }
 
-// Returns true if one block does the action as fast as all blocks.
+// Returns true if one block executes the action as fast as all blocks.
 template <class T> __device__ inline bool is_narrow(const Search<T>& s, const Scratch<T>& scratch, u32 action) {
-    // The size of the pile may be compared only for a sift, because in other actions it grows while other blocks still read it.
+    // The size of the pile may be compared only for a sift. In other actions the pile grows while other blocks still read its size.
     if (action == SIFT) return scratch.piled <= SSSP_NARROW_PILE;
     return action < SIFT && slots_of(scratch.queued) <= (s.hops ? DEEP_NARROW : SSSP_NARROW);
 }
 
-// Takes steps until nothing is left or the launch has to end. Returns false if the block must leave.
+// Executes steps until nothing is left to push or the launch has to end. Returns false if a block gave up at a barrier; this block must then return.
 template <class K> __device__ inline bool walk_on(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     while (true) {
-        // All threads of the block have now read what one of them changes next.
+        // All threads of the block have now read the fields that thread 0 changes next.
         __syncthreads();
         if (threadIdx.x == 0) {
-            // The other blocks make their own choice, by the walk as it was before.
+            // Store the walk before the choice, because the other blocks read it and make the same choice themselves.
             if (scratch.alone) *reinterpret_cast<Walk<T>*>(s.state->walk) = scratch.walk;
             scratch.action = scratch.walk.step < scratch.last ? choose<K>(s, scratch) : PAUSE;
         }
         __syncthreads();
         bool narrow = gridDim.x > 1 && is_narrow(s, scratch, scratch.action);
         if (narrow != scratch.alone) {
-            // One block continues alone after all have chosen, and the others wait until it is done.
+            // Once all blocks have made their choice, block 0 continues alone, and the others wait until it is done.
             if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
             if (narrow && blockIdx.x != 0 && !grid_barrier(&s.state->barrier, scratch.target)) return false;
             if (threadIdx.x == 0) {

@@ -1,4 +1,4 @@
-// The kernel of sssp_search.cuh for distances that are whole numbers of 64 bits, of weights of 32 bits.
+// The kernel of sssp_search.cuh for 64-bit integer distances and 32-bit integer weights.
 #include "sssp_search.cuh"
 
 extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_wide(const __grid_constant__ Graph g, const __grid_constant__ Search<u64> s) {

@@ -1,45 +1,48 @@
-// Strongly connected components, in the phases that src/algo/components/strong has on CPUs.
+// Strongly connected components, in the same phases as src/algo/components/strong on CPUs.
 //
-// A phase computes values of live vertices, and replaces their classes only in the end. So a phase that is stopped in the middle has changed
-// nothing. Only edges between vertices of the same class count.
+// A phase computes values of live vertices (those in no component yet), and replaces their classes only at the end. So an interrupted phase has
+// changed no class. Only edges between vertices of the same class count.
 //
-// | phase | values of a vertex |
+// | phase | value of a vertex |
 // |---|---|
-// | trim | the numbers of out-neighbours and of in-neighbours that are left. A vertex that loses its last one is removed |
+// | trim | the numbers of out-neighbours and of in-neighbours that are left. A vertex is removed when either number is 0 |
 // | colour | the largest label that reaches it |
-// | assign | one more than the root that it reaches; 0 if it reaches none |
+// | assign | 1 + the root that it reaches; 0 if it reaches none |
 //
-// Colour and assign spread the larger value along edges (an atomic maximum), so the order does not matter. If all values come from one root, they
-// pull: vertices without a value look for a neighbour that has one, while the rows of the last ones found have many entries.
+// Colour and assign spread the larger value along edges (an atomic maximum), so the order does not matter. If all values come from one root, a step
+// may pull instead: vertices without a value look for a neighbour that has one. Steps pull while the rows of the vertices found last have many
+// entries.
 #include "frontier.cuh"
 
-// Bit that is set in the class of a vertex while the vertex is in no component.
+// Bit that marks a live vertex (one in no component yet) in Strong::of. The other bits are then its class.
 constexpr u32 LIVE = 1u << 31;
-// The phases. COUNT is a step before TRIM. START lists the live vertices before the first phase.
+// Codes of the phases. COUNT precedes TRIM. START lists the live vertices before the first phase.
 constexpr u32 TRIM = 0;
 constexpr u32 COLOUR = 1;
 constexpr u32 ASSIGN = 2;
 constexpr u32 COUNT = 3;
 constexpr u32 START = 4;
-// The segments of a vertex with its out-neighbours and its in-neighbours.
+// Bit masks of the segments of a vertex that contain its out-neighbours, and of those that contain its in-neighbours.
 constexpr u32 OUT = 5, IN = 10;
-// A search pulls if the frontier has more entries than FEW, and than 1/SPARSE of the entries of later frontiers.
+// A step pulls if the vertices of the frontier have more than FEW entries, and more than 1/SPARSE of the entries of the vertices not found yet.
 constexpr u32 FEW = 1 << 14, SPARSE = 8;
-// A lane that pulls reads the first entries of a row, and its warp the others. Whole blocks pull along a row of more than MOST_OF_WARP entries.
+// In a step that pulls, a lane reads the first FIRST entries of a row, and its warp reads the others. Whole blocks read a row of more than
+// MOST_OF_WARP entries.
 constexpr u32 FIRST = 8, MOST_OF_WARP = 1 << 12;
-// The kernel ends after this many steps, or when it has visited this many vertices, so that the host can check for signals.
+// A launch ends after MOST_STEPS steps, or when it has visited MOST_VISITED vertices, so that the host can check for signals.
 constexpr u32 MOST_STEPS = 1 << 10, MOST_VISITED = 1 << 26;
-// One block alone takes steps of at most NARROW vertices. It ends if they become more than WIDE.
+// A step of at most NARROW vertices is executed by a launch of one block. That launch ends when a step has more than WIDE vertices.
 constexpr u32 NARROW = 128;
 constexpr u32 WIDE = 512;
-// The number of blocks that a multiprocessor runs at once. Code for older architectures needs more registers.
+// Number of blocks that a multiprocessor runs at once. Code for older architectures needs more registers.
 #if __CUDA_ARCH__ >= 800
 constexpr u32 TRIMMING = 6, SPREADING = 5;
 #else
 constexpr u32 TRIMMING = 5, SPREADING = 4;
 #endif
 
-// Totals of all blocks in a step: the numbers of vertices that were found, of those with long rows, and of entries of the ones found.
+// Totals of all blocks in a step: number of vertices found, number of vertices with long rows that are still to be visited, and number of entries of
+// the vertices found.
 struct Slot {
     u32 found, longs;
     u64 entries;
@@ -49,44 +52,47 @@ struct Slot {
 
 // Progress of a phase.
 struct Place {
-    // The vertices that the next step visits, and which of both lists they are in.
+    // Number of vertices that the next step visits, and index of the list that contains them (0 or 1).
     u32 size, list;
-    // The number of steps.
+    // Number of steps so far.
     u32 step;
     // The vertex from which all values come, or NONE if there are several.
     u32 root;
-    // If there is a root: the number of entries of the listed vertices, and of vertices that were not listed yet.
+    // If there is a root: number of entries of the listed vertices, and of the vertices that were not listed yet.
     u64 entries, left;
 };
 
-// src/algo/components/strong/gpu.rs declares the same struct.
+// State of a search, which stays in GPU memory between launches. src/algo/components/strong/gpu.rs declares the same struct.
 struct StrongState {
     GridBarrier barrier;
     Place at;
     Slot slots[3];
-    // The live vertex with the most pairs of neighbours: the bits of their number as a float, and the complement of the vertex.
+    // The pivot: the live vertex with the largest product of out-degree and in-degree. The high 32 bits are this product, as the bits of a float. The
+    // low 32 bits are the complement of the vertex.
     u64 pivot;
-    // The number of live vertices after a phase.
+    // Number of live vertices after a phase.
     u32 live;
     u32 unused;
 };
 static_assert(sizeof(StrongState) == 112, "as its twin");
 
-// src/algo/components/strong/gpu.rs declares the same struct.
+// Arguments of the kernels. src/algo/components/strong/gpu.rs declares the same struct.
 struct Strong {
     VertexRows rows;
-    // For each vertex: its component, or LIVE and its class.
+    // For each vertex: its component or, if it is live, its class with the bit LIVE.
     u32* of;
-    // Two values of each vertex, one array after the other.
+    // Two values per vertex: an array of the first values, then an array of the second.
     u32* values;
-    // Live vertices; two lists of vertices that steps visit and find, one after the other; vertices of a step with long rows.
+    // `live` contains the live vertices. `lists` contains two lists, one after the other: the vertices that a step visits, and those that it finds.
+    // `longs` contains the vertices with long rows that a step has still to visit.
     u32* live;
     u32* lists;
     u32* longs;
-    // Two bitmaps of vertices, one after the other. In trim, the first has all removed vertices. Otherwise each has the vertices of a list.
+    // Two bitmaps of vertices, one after the other. In trim, the first marks all removed vertices. In other phases, each marks the vertices of one
+    // list.
     u32* queued;
     StrongState* state;
-    // The number of vertices, and of live ones.
+    // Number of vertices, and number of live vertices.
     u32 vertices, count;
 };
 static_assert(sizeof(Strong) == 88, "as its twin");
@@ -106,28 +112,28 @@ __device__ inline u32 label(u32 v) {
     return hash ^ hash >> 15;
 }
 
-// Returns the number of entries of some segments of a vertex.
+// Returns the number of entries in the segments of a vertex whose bits are set in `wanted`.
 __device__ inline u32 entries_of(const Strong& p, u32 v, u32 wanted) {
     u32 entries = 0;
     for (u32 s = 0; s < 4; s++) entries += wanted >> s & 1 ? segment_of(p.rows, v, s).length : 0;
     return entries;
 }
 
-// Returns the word of bitmap `list` that has the bit of a vertex.
+// Returns the address of the 32-bit word of bitmap `list` that contains the bit of vertex `v`.
 __device__ inline u32* word_of(const Strong& p, u32 list, u32 v) { return p.queued + list * ((p.vertices + 31) / 32) + v / 32; }
 
-// Sets the bit of a vertex. Returns true if it was not set.
+// Sets the bit of a vertex in bitmap `list`. Returns true if it was not set before.
 __device__ inline bool queue(const Strong& p, u32 list, u32 v) { return (atomicOr(word_of(p, list, v), 1u << v % 32) >> v % 32 & 1) == 0; }
 
-// Visits entry `u` in segment `s` of vertex `v`, which is removed, or whose neighbours are counted. Returns the vertex that the next step removes, or
-// NONE.
+// Visits neighbour `u` in segment `s` of vertex `v`. In COUNT, counts it if it is in the same class. In TRIM, `v` has been removed, so the count of
+// `u` decreases. Returns the vertex that the next step removes, or NONE.
 __device__ inline u32 count(const Strong& p, u32 phase, u32 v, u32 s, u32 u) {
     if (p.of[u] != p.of[v]) return NONE;
     if (phase == COUNT) {
         atomicAdd(p.values + u64(s % 2) * p.vertices + v, 1u);
         return NONE;
     }
-    // An out-neighbour loses an in-neighbour.
+    // An out-neighbour loses an in-neighbour, and an in-neighbour loses an out-neighbour.
     return atomicSub(p.values + u64(1 - s % 2) * p.vertices + u, 1u) == 1 && queue(p, 0, u) ? u : NONE;
 }
 
@@ -138,8 +144,8 @@ __device__ inline u32 spread(const Strong& p, u32 next, u32 from, u32 to) {
     return queue(p, next, to) ? to : NONE;
 }
 
-// Gives the root's value to all vertices of its class without a value that have a neighbour with it, except those with long rows. `wanted` are the
-// segments of the neighbours. Adds the entries of the vertices that are found to `entries`.
+// Gives the root's value to each vertex of its class that has no value and has a neighbour with one. `wanted` selects the segments that contain these
+// neighbours. Vertices with long rows are listed for whole blocks instead. Adds the entries of the vertices found to `entries`.
 __device__ inline void pull_short(const Strong& p, u32 wanted, const Lists& lists, u32 root, WarpRows& warp, u64& entries) {
     u32 value = p.values[root], own = p.of[root];
     for (u32 base = (blockIdx.x * 8 + warp_id()) * 32; base < p.count; base += gridDim.x * 256) {
@@ -155,7 +161,7 @@ __device__ inline void pull_short(const Strong& p, u32 wanted, const Lists& list
             u32 lower = row[0].length, u = i < lower ? row[0].begin[i] : row[1].begin[i - lower];
             return p.values[u] != 0 && p.of[u] == own;
         };
-        // Hubs come first in a row, and are found first.
+        // Neighbours with many edges come first in a row, and usually get values early.
         for (u32 i = 0; i < min(length, FIRST) && !found; i++) found = has_value(halves, i);
         append(lists.longs, lists.long_count, length > MOST_OF_WARP && !found, v);
         warp.before[lane_id()] = length;
@@ -177,14 +183,15 @@ __device__ inline void pull_short(const Strong& p, u32 wanted, const Lists& list
     }
 }
 
-// Adds up the entries of the vertices that the threads of a block found.
+// Adds the sum of `entries` over the threads of a block to the total of the step. `entries` is the number of row entries of the vertices that a
+// thread found.
 __device__ inline void add_entries(Slot* slot, u64 entries) {
     for (u32 step = 16; step > 0; step /= 2) entries += __shfl_xor_sync(ALL_LANES, entries, step);
     if (lane_id() == 0 && entries > 0) atomicAdd(&slot->entries, entries);
 }
 
-// Takes steps of a phase until no vertex is listed. The kernel may end before, and go on in the next launch. The barrier in the state must be zero at
-// the launch.
+// Executes steps of a phase until no vertex is listed. A launch may end earlier, and the next one then continues. The barrier in the state must be
+// zero at the launch.
 template <bool SPREADS> __device__ inline void take_steps(const Strong& p, u32 phase, Scratch& scratch) {
     if (threadIdx.x == 0) {
         scratch.target = 0;
@@ -254,7 +261,7 @@ extern "C" __global__ void __launch_bounds__(256, SPREADING) strong_spread(Stron
     take_steps<true>(p, phase, scratch);
 }
 
-// Appends the vertices of those threads of a block that have one to a list that has `*count` vertices. All threads call this.
+// Appends vertices to a list that contains `*count` vertices: one for each thread of the block whose `has` is true. All threads of the block call it.
 __device__ inline void append_of_block(u32* list, u32* count, bool has, u32 v) {
     __shared__ u32 scratch[32], first;
     u32 total, before = block_scan_before(has, scratch, total);
@@ -264,7 +271,7 @@ __device__ inline void append_of_block(u32* list, u32* count, bool has, u32 v) {
     __syncthreads();
 }
 
-// Finds the pivot, which is likely to be in the largest component.
+// Finds the pivot: the live vertex with the largest product of out-degree and in-degree. It is likely to be in the largest component.
 extern "C" __global__ void __launch_bounds__(256) strong_pivot(Strong p) {
     u64 best = 0;
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < p.count; i += gridDim.x * 256) {
@@ -276,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(256) strong_pivot(Strong p) {
     if (lane_id() == 0 && best > 0) atomicMax(&p.state->pivot, best);
 }
 
-// Sets the values of live vertices, and lists those that the first step of a phase visits. If there is a pivot, only the pivot has a label.
+// Sets the values of live vertices, and lists the vertices that the first step of a phase visits. If there is a pivot, only the pivot has a label.
 extern "C" __global__ void __launch_bounds__(256) strong_begin(Strong p, u32 phase) {
     u64 pivot = p.state->pivot;
     for (u32 base = blockIdx.x * 256; base < p.count; base += gridDim.x * 256) {
@@ -292,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(256) strong_begin(Strong p, u32 pha
                 is_listed = p.of[v] == (LIVE | label(v));
                 *value = is_listed ? v + 1 : 0;
             } else {
-                // While all vertices are live, they are in one class.
+                // While all vertices are live, they are in one class, so every neighbour counts.
                 if (p.count == p.vertices) {
                     value[0] = entries_of(p, v, OUT);
                     value[p.vertices] = entries_of(p, v, IN);
@@ -305,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(256) strong_begin(Strong p, u32 pha
     }
 }
 
-// Replaces the classes of live vertices by what the phase found, and lists the vertices that are still live in the first list.
+// Replaces the classes of live vertices by the classes and components that the phase found. Lists the vertices that are still live in the first list.
 extern "C" __global__ void __launch_bounds__(256) strong_end(Strong p, u32 phase) {
     for (u32 base = blockIdx.x * 256; base < p.count; base += gridDim.x * 256) {
         u32 v = NONE, of = 0;

@@ -1,31 +1,32 @@
-// Makes rows of the upper half from the lower half. Batches of the lower half are appended one after another, and the entries of a batch in any
-// order. So a row's entries ascend except within a batch. All rows of a batch have the same id except for its last GROUP_BITS bits. The entries
-// of a row whose ids differ only in these bits are a group, which is sorted in place.
+// Builds the rows of the upper half (larger neighbours) by transposing the lower half (smaller neighbours). Batches of rows of the lower half are
+// appended one after another, the entries of a batch in any order. So the entries of a row ascend except within a batch. The ids of the vertices of a
+// batch differ only in their low GROUP_BITS bits. The entries of a row whose ids differ only in these bits form a group, and each group is sorted in
+// place.
 #include "prepare.cuh"
 
-// The rows that one pass makes; transpose/gpu declares the same struct.
+// Rows that one pass builds; src/prepare/transpose/gpu/mod.rs declares the same struct.
 struct Window {
-    // Entries of all rows, one row after another.
+    // Entries of all rows, row after row.
     u32* entries;
-    // For each row, the place of its next entry. After the last entry it is the row's end.
+    // For each row, the index at which its next entry is stored. After the last entry is appended, it is the row's end.
     u32* ends;
     u32 first_row;
     u32 rows;
     // Number of entries of all rows.
     u32 count;
-    // Binary logarithm of the number of rows of a vertex. With two rows, an out-row's edge is an entry of an in-row, and the other way round.
+    // Binary logarithm of the number of rows per vertex. With two rows, an entry of an out-row becomes an entry of an in-row, and vice versa.
     u32 shift;
-    // The first row that has too many or too few entries, or NONE.
+    // First row whose number of entries is not the expected one, or NONE.
     u32* differs;
 };
 static_assert(sizeof(Window) == 40, "the host has a twin of this size");
 
-// No batch has rows before and after a multiple of 2^GROUP_BITS.
+// Number of low bits in which the ids of a group may differ. No batch contains vertices on both sides of a multiple of 2^GROUP_BITS.
 constexpr u32 GROUP_BITS = 17;
 constexpr u32 GROUP_WORDS = 1u << (GROUP_BITS - 5);
 static_assert(GROUP_WORDS % THREADS == 0, "every thread has words of the bitmap");
-// Number of entries of a tile. A block of threads sorts the groups that begin in a tile, together in shared memory if they have at most MOST
-// entries. Otherwise the last of them has more than MOST - TILE entries, and its ids are marked in a bitmap.
+// Number of entries of a tile. A block of threads sorts the groups that begin in a tile. If they have at most MOST entries, it sorts them together in
+// shared memory. Otherwise the last of them has more than MOST - TILE entries, and is sorted by marking its ids in a bitmap.
 #ifdef CUDA_ON_CPU
 constexpr u32 TILE = 64;
 constexpr u32 MOST = 128;
@@ -37,8 +38,8 @@ static_assert(GROUP_WORDS >= 2 * MOST, "a bitmap takes more room than keys");
 // Number of entries of a batch that a block of threads appends at a time.
 constexpr u32 PIECE = 2048;
 
-// Appends the entries of a batch to the rows of the window that they name. A batch has the starts of its rows, the end of the last row, and then
-// its entries. `first` is the number of its first row.
+// Appends each entry of a batch to the row of its target, if the window contains that row. A batch consists of the starts of its rows, the end of the
+// last row, and the entries. `first` is the index of its first row.
 extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window window, const u32* starts, u32 rows, u32 first) {
     __shared__ u32 bounds[2];
     const u32* targets = starts + rows + 1;
@@ -55,15 +56,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window wind
             if (row >= window.rows) continue;
             u32 at = atomicAdd(&window.ends[row], 1u);
             if (!window.shift) from = first + low + last_start_upto(starts + low, span, k);
-            // If degrees are wrong, there may be too many entries.
+            // If degrees are wrong, there may be more entries than `entries` can hold.
             if (at < window.count) window.entries[at] = from >> window.shift;
         }
         __syncthreads();
     }
 }
 
-// Copies the weights of a batch's entries to the places of these entries in the rows of the window. The weights follow the entries, and the rows
-// are sorted already.
+// Copies the weights of a batch's entries to the indices of these entries in the rows of the window. In a batch, the weights follow the entries. The
+// rows must be sorted.
 extern "C" __global__ void __launch_bounds__(THREADS)
 place_weights(Window window, u32* weights, const u32* starts, u32 rows, u32 first) {
     const u32* targets = starts + rows + 1;
@@ -79,13 +80,13 @@ place_weights(Window window, u32* weights, const u32* starts, u32 rows, u32 firs
     }
 }
 
-// Compares the ends of `count` rows from `row` on with the expected `ends`.
+// Compares the ends of `count` rows, from row `row` on, with the expected `ends`, and records the first row that differs.
 extern "C" __global__ void __launch_bounds__(THREADS) check_ends(Window window, u32 row, const u32* ends, u32 count) {
     for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS)
         if (window.ends[row + i] != ends[i]) atomicMin(window.differs, row + i);
 }
 
-// Returns the row to which the entry at `place` belongs.
+// Returns the row that contains the entry with index `place`, among `rows` rows from row `first` on.
 __device__ inline u32 row_of(const Window& window, u32 first, u32 rows, u32 place) {
     u32 low = first, high = first + rows - 1;
     while (low < high) {
@@ -98,8 +99,8 @@ __device__ inline u32 row_of(const Window& window, u32 first, u32 rows, u32 plac
 
 __device__ inline u32 start_of(const Window& window, u32 row) { return row > 0 ? window.ends[row - 1] : 0; }
 
-// Returns the first place in [from, to) whose group is at least `group`, or `to`. The places belong to one row. Other blocks may be sorting
-// there, but this does not change the group at any place.
+// Returns the first index in [from, to) whose entry is in group `group` or a later one, or `to`. All these entries belong to one row. Other blocks
+// may be sorting there, but this does not change the group at any index.
 __device__ inline u32 first_of_group(const Window& window, u32 from, u32 to, u32 group) {
     while (from < to) {
         u32 middle = from + (to - from) / 2;
@@ -109,7 +110,7 @@ __device__ inline u32 first_of_group(const Window& window, u32 from, u32 to, u32
     return from;
 }
 
-// Returns the first place at or after `place` where a group begins.
+// Returns the first index at or after `place` at which a group begins.
 __device__ inline u32 next_group(const Window& window, u32 place) {
     if (place >= window.count) return window.count;
     u32 row = row_of(window, 0, window.rows, place);
@@ -117,7 +118,7 @@ __device__ inline u32 next_group(const Window& window, u32 place) {
     return first_of_group(window, place, window.ends[row], (window.entries[place - 1] >> GROUP_BITS) + 1);
 }
 
-// Sorts the groups of the entries from..end, at most MOST, by row and then by id.
+// Sorts the entries from..end by row and then by id. They are whole groups, with at most MOST entries together.
 __device__ inline void sort_groups(const Window& window, u32 from, u32 end, u64* keys, u32* bounds) {
     u32 count = end - from, padded = 2;
     while (padded < count) padded *= 2;
@@ -148,7 +149,7 @@ __device__ inline void sort_groups(const Window& window, u32 from, u32 end, u64*
     __syncthreads();
 }
 
-// Sorts the group from..end by marking its ids in a bitmap. The ids are distinct.
+// Sorts the entries from..end, which are one group, by marking their ids in a bitmap. The ids are distinct.
 __device__ inline void mark_group(const Window& window, u32 from, u32 end, u32* bits, u32* scratch) {
     u32 first = window.entries[from] >> GROUP_BITS << GROUP_BITS;
     for (u32 k = threadIdx.x; k < GROUP_WORDS; k += THREADS) bits[k] = 0;
@@ -167,7 +168,7 @@ __device__ inline void mark_group(const Window& window, u32 from, u32 end, u32* 
     __syncthreads();
 }
 
-// Sorts all rows after all their entries are appended.
+// Sorts all rows. All entries must have been appended.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_rows(Window window) {
     __shared__ u64 memory[GROUP_WORDS / 2];
     __shared__ u32 scratch[32];

@@ -1,42 +1,45 @@
-// Traversal level by level: finds the candidates of a frontier, sorts them by a stable radix sort, removes repeats, and updates the rank's own
-// vertices. src/algo/traverse/gpu has the order of launches; kernels/scan.cu turns counts into places between them.
+// Level-synchronous traversal by MPI ranks. The kernels find the candidates (neighbours of the frontier), sort them by a stable radix sort, remove
+// repeats, and update the vertices that the rank owns. src/algo/traverse/gpu launches them in order. Between them, kernels/scan.cu turns counts into
+// offsets.
 #include "common.cuh"
 
 constexpr u32 TRAVERSE_THREADS = 256;
 constexpr u32 NONE = 0xffffffffu;
-// Pairs that a thread sorts, and pairs that its block sorts.
+// Number of pairs that a thread sorts, and that its block sorts. A pair consists of the key of a vertex (key_of_vertex) and a candidate for its
+// parent.
 constexpr u32 TRAVERSE_EACH = 8;
 constexpr u32 TRAVERSE_TILE = TRAVERSE_THREADS * TRAVERSE_EACH;
 constexpr u32 TRAVERSE_WARPS = TRAVERSE_THREADS / 32;
-// Bits of a key by which one pass sorts.
+// Number of bits of a key by which one pass sorts (a digit).
 constexpr u32 TRAVERSE_DIGIT = 8;
 constexpr u32 DIGITS = 1u << TRAVERSE_DIGIT;
 static_assert(DIGITS == TRAVERSE_THREADS, "a thread has a digit");
 
-// The own vertices of a rank; src/algo/traverse/gpu/kernel_structs.rs declares the same struct.
+// The vertices that a rank owns; src/algo/traverse/gpu/kernel_structs.rs declares the same struct. The local index of a vertex is its index among
+// them.
 struct Owned {
-    // `starts` has where each row begins in `targets`, and the end of the last. `offsets` has the degrees of the frontier, which are then
-    // replaced by the number of candidates before each vertex.
+    // `starts` contains the start of each row in `targets`, and the end of the last row. `offsets` contains the degrees of the frontier's vertices,
+    // which are then replaced by the number of candidates before each vertex.
     const u32* starts;
     const u32* targets;
     u32* offsets;
-    // Places of the frontier's vertices, in ascending order.
+    // Local indices of the frontier's vertices, in ascending order.
     u32* frontier;
     u32* parents;
-    // A bit for each place: `reached` before the step, and `fresh` in the step.
+    // Bitmaps by local index: `reached` marks the vertices that were reached before the step, and `fresh` those that the step reaches.
     u32* reached;
     u32* fresh;
-    // Of the next frontier: [0] vertices, [1] edges. Of a piece: [2] pairs that are left. Of the whole step: [3] candidates that belong to other
-    // ranks, [4] pairs that are left, [5] pairs that are left and belong to other ranks.
+    // Sums for the next frontier: [0] vertices, [1] edges. For a piece (the candidates that are sorted together): [2] pairs left after repeats are
+    // removed. For the whole step: [3] candidates that belong to other ranks, [4] pairs left, [5] pairs left that belong to other ranks.
     u64* sums;
     // 2^64 divided by the number of ranks, rounded up; 0 for one rank.
     u64 reciprocal;
     u32 own;
     u32 rank;
     u32 ranks;
-    // Number of keys for each rank.
+    // Number of keys per rank. The keys of rank r are those from r * stride on.
     u32 stride;
-    // Binary logarithm of the number of consecutive vertices that belong to one owner.
+    // Binary logarithm of the number of consecutive vertices in a chunk. Chunks are assigned to ranks round-robin.
     u32 shift;
     u32 unused;
 };
@@ -45,7 +48,7 @@ static_assert(sizeof(Owned) == 96, "the host has a twin of this size");
 __device__ inline u64 pair_of(u32 key, u32 parent) { return (u64)key << 32 | parent; }
 __device__ inline u32 key_of(u64 pair) { return (u32)(pair >> 32); }
 
-// Returns the key of a vertex: its owner, and its place among the owner's vertices.
+// Returns the key of a vertex: its owner's rank times the stride, plus its local index at the owner.
 __device__ inline u32 key_of_vertex(const Owned& owned, u32 v) {
     if (owned.reciprocal == 0) return v;
     u32 chunk = v >> owned.shift;
@@ -54,14 +57,14 @@ __device__ inline u32 key_of_vertex(const Owned& owned, u32 v) {
     return owner * owned.stride + (turn << owned.shift | (v & ((1u << owned.shift) - 1)));
 }
 
-// Returns the vertex at a place among the own vertices.
+// Returns the vertex of this rank with the local index `place`.
 __device__ inline u32 vertex_at(const Owned& owned, u32 place) {
     if (owned.reciprocal == 0) return place;
     u32 within = place & ((1u << owned.shift) - 1);
     return ((place >> owned.shift) * owned.ranks + owned.rank) << owned.shift | within;
 }
 
-// Writes the degree of each vertex of the frontier, and a 0 after the last.
+// Writes the degree of each vertex of the frontier to `offsets`, and a 0 after the last.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_degrees(Owned owned, u32 count) {
     for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i <= count; i += gridDim.x * TRAVERSE_THREADS) {
         u32 degree = 0;
@@ -73,9 +76,9 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_degrees(
     }
 }
 
-// Calls each(valid, number, neighbour, vertex) for the candidates from `first` to before `end`, one per thread. The vertex is found by a binary
-// search in the numbers of candidates before each, between those of the block's first and last candidate. All lanes of a warp call it together,
-// some without a candidate.
+// Calls each(valid, index of the candidate, neighbour, vertex of the frontier) for the candidates from `first` to before `end`, one per thread. The
+// vertex is found by a binary search in `offsets`, between the vertices of the block's first and last candidate. All lanes of a warp call `each`
+// together; `valid` is false for lanes without a candidate.
 template <class F> __device__ inline void each_candidate(const Owned& owned, u32 count, u32 first, u32 end, F each) {
     __shared__ u32 bounds[2];
     for (u32 start = first + blockIdx.x * TRAVERSE_TILE; start < end; start += gridDim.x * TRAVERSE_TILE) {
@@ -97,13 +100,13 @@ template <class F> __device__ inline void each_candidate(const Owned& owned, u32
     }
 }
 
-// Adds the numbers of all threads of the block to `sum`.
+// Adds the values `x` of all threads of the block to `sum`.
 __device__ inline void add_of_block(u32 x, u64* sum) {
     x = warp_sum(x);
     if (lane_id() == 0 && x > 0) atomicAdd(sum, (u64)x);
 }
 
-// Writes the candidates from `first` to before `end` as pairs.
+// Writes the candidates from `first` to before `end` as pairs, and counts those that belong to other ranks.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_search(Owned owned, u32 count, u32 first, u32 end, u64* pairs) {
     u32 away = 0, own = owned.rank * owned.stride;
@@ -116,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     add_of_block(away, owned.sums + 3);
 }
 
-// Returns the lanes that have the same digit. All lanes of the warp call it.
+// Returns a bit mask of the valid lanes that have the same digit. All lanes of the warp call it.
 __device__ inline u32 same_digit(u32 digit, bool valid) {
     u32 same = __ballot_sync(ALL_LANES, valid);
     for (u32 bit = 0; bit < TRAVERSE_DIGIT; bit++) {
@@ -127,7 +130,7 @@ __device__ inline u32 same_digit(u32 digit, bool valid) {
     return same;
 }
 
-// Counts the digits of each tile: counts[digit * tiles + tile].
+// Counts how often each digit occurs in each tile: counts[digit * tiles + tile].
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_count(const u64* pairs, u32 count, u32 bit, u32 tiles, u32* counts) {
     __shared__ u32 digits[DIGITS];
@@ -148,8 +151,8 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     }
 }
 
-// Moves the pairs of each tile to the places of their digits, in order. Each warp takes consecutive pairs. A tile is first sorted in shared
-// memory, so that pairs with the same digit are written next to each other.
+// Moves the pairs of each tile to the positions of their digits, in stable order. `places` contains the position of the first pair of each digit and
+// tile. Each warp takes consecutive pairs. A tile is first sorted in shared memory, so that pairs with the same digit are written next to each other.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_scatter(const u64* pairs, u32 count, u32 bit, u32 tiles, const u32* places, u64* sorted) {
     __shared__ u64 tile_pairs[TRAVERSE_TILE];
@@ -179,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
             __syncwarp();
         }
         __syncthreads();
-        // Each thread computes for one digit the place of each warp's pairs within the digit, and the digit's place within the tile.
+        // Each thread computes two offsets for one digit: that of each warp's pairs among all pairs of the digit, and that of the digit in the tile.
         u32 sum = 0, total;
         for (u32 w = 0; w < TRAVERSE_WARPS; w++) {
             u32 of_this = of_warp[w][threadIdx.x];
@@ -188,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
         }
         u32 before_digit = block_scan_before(sum, scratch, total);
         for (u32 w = 0; w < TRAVERSE_WARPS; w++) of_warp[w][threadIdx.x] += before_digit;
-        // Unsigned numbers wrap around, so the sum with a pair's place in the tile is right even if this difference is negative.
+        // Unsigned integers wrap around, so the sum with a pair's index in the tile is right even if this difference is negative.
         first[threadIdx.x] = places[threadIdx.x * tiles + tile] - before_digit;
         __syncthreads();
 #pragma unroll
@@ -209,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
 
 __device__ inline bool is_first(const u64* pairs, u32 at) { return at == 0 || key_of(pairs[at - 1]) != key_of(pairs[at]); }
 
-// Counts the pairs of each tile that are the first with their key.
+// Counts, for each tile, the pairs that are the first with their key.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_firsts(const u64* pairs, u32 count, u32 tiles, u32* counts) {
     __shared__ u32 scratch[32];
     for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -223,7 +226,8 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_firsts(c
     }
 }
 
-// Writes the first pair of each key, one after the other, and the number of keys to sums[2].
+// Writes the first pair of each key to `left` without gaps, and the number of keys to sums[2]. `places` contains the number of first pairs before
+// each tile.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_unique(const u64* pairs, u32 count, u32 tiles, const u32* places, u64* left, u64* sums) {
     __shared__ u32 scratch[32];
@@ -251,8 +255,8 @@ __device__ inline u32 pairs_before(const u64* pairs, u32 count, u64 end) {
     return low;
 }
 
-// Writes for each rank where its sorted pairs end. Adds to the sums the number of pairs that are left, and of those that `own` sends to other
-// ranks.
+// Writes the end of each rank's range of the sorted pairs. Adds to the sums the number of pairs left, and the number of those that rank `own` sends
+// to other ranks.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_ends(const u64* pairs, u64* sums, u32 own, u32 ranks, u32 stride, u32* ends) {
     u32 count = (u32)sums[2];
@@ -265,21 +269,22 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     }
 }
 
-// Claims an own vertex for a parent, unless it was reached before the step. The smallest parent remains.
+// Claims the vertex with the local index `place` for a parent, unless it was reached before the step. Of several parents, the smallest remains.
 __device__ inline void claim(const Owned& owned, u32 place, u32 parent) {
     u32 bit = 1u << (place & 31);
     if (owned.reached[place >> 5] & bit) return;
     if (atomicMin(&owned.parents[place], parent) == NONE) atomicOr(&owned.fresh[place >> 5], bit);
 }
 
-// Claims the vertices of pairs, all of which are own vertices.
+// Claims the vertices of pairs, all of which this rank owns.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_update(Owned owned, const u64* pairs, u32 count) {
     u32 own = owned.rank * owned.stride;
     for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < count; i += gridDim.x * TRAVERSE_THREADS)
         claim(owned, key_of(pairs[i]) - own, (u32)pairs[i]);
 }
 
-// Claims the own vertices among the pairs that a rank, on this GPU or another, has left. `ends` has where the pairs of each rank end.
+// Claims this rank's vertices among the pairs that a rank, on this GPU or another, has written. `ends` contains the end of each rank's range of the
+// pairs.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_take(Owned owned, const u64* pairs, const u32* ends) {
     u32 own = owned.rank * owned.stride;
     u32 first = owned.rank > 0 ? ends[owned.rank - 1] : 0, end = ends[owned.rank];
@@ -289,8 +294,8 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_take(Own
     }
 }
 
-// Adds the number of lanes with the same owner to the owner's counter, once for all of them. Returns the lane's place, which is only meaningful
-// for valid lanes. All lanes of a warp call it.
+// Reserves positions for candidates, one per valid lane: adds the number of lanes with the same owner to the owner's counter, with one atomic
+// addition. Returns the lane's position, which is only meaningful for valid lanes. All lanes of a warp call it.
 __device__ inline u32 draw(u32* next, u32 owner, bool valid) {
     u32 same = __match_any_sync(ALL_LANES, valid ? owner : NONE);
     u32 leader = __ffs(same) - 1, first = 0;
@@ -298,7 +303,7 @@ __device__ inline u32 draw(u32* next, u32 owner, bool valid) {
     return __shfl_sync(ALL_LANES, first, leader) + __popc(same & ((1u << lane_id()) - 1));
 }
 
-// Counts the candidates that belong to each other rank.
+// Counts, for each other rank, the candidates that belong to it.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_atomic_count(Owned owned, u32 count, u32 first, u32 end, u32* counts) {
     each_candidate(owned, count, first, end, [&](bool valid, u32, u32 neighbour, u32) {
@@ -307,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     });
 }
 
-// Turns the counts into the place of each rank's first candidate. One thread is enough, because there are few ranks.
+// Replaces each rank's count by the position of the rank's first candidate. One thread is enough, because there are few ranks.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_atomic_ends(Owned owned, u32* counts) {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     u32 all = 0;
@@ -320,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_atomic_e
     owned.sums[5] += all;
 }
 
-// Claims own vertices, and appends the candidates of each other rank at its next place, without removing repeats.
+// Claims this rank's vertices, and appends the candidates of each other rank at its next position, without removing repeats.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_atomic(Owned owned, u32 count, u32 first, u32 end, u32* next, u64* pairs) {
     each_candidate(owned, count, first, end, [&](bool valid, u32, u32 neighbour, u32 v) {
@@ -333,13 +338,14 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     });
 }
 
-// Counts the vertices that the step reached, for each word of 32 places.
+// Writes the number of vertices that the step reached, for each 32-bit word of the bitmap.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_reached(Owned owned, u32 words, u32* counts) {
     for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < words; i += gridDim.x * TRAVERSE_THREADS)
         counts[i] = __popc(owned.fresh[i]);
 }
 
-// Makes the reached vertices the frontier, and adds up its vertices and edges. `places` has for each word the number of vertices before it.
+// Turns the vertices that the step reached into the next frontier, and adds up its vertices and edges. `places` contains, for each 32-bit word of the
+// bitmap, the number of these vertices before it.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_advance(Owned owned, u32 words, const u32* places) {
     u32 vertices = 0;
     u64 edges = 0;
@@ -362,7 +368,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_advance(
     }
 }
 
-// Begins a search whose root is an own vertex: the root becomes the frontier.
+// Begins a search whose root this rank owns: the root, with the local index `place`, becomes the frontier.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_begin(Owned owned, u32 place, u32 root) {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     owned.parents[place] = root;

@@ -1,21 +1,20 @@
-// Counts triangles a < b < c between a front (rows b) and a partner (rows c), both groups of consecutive rows in device memory.
+// Counts triangles a < b < c between a front batch (rows b) and a partner batch (rows c). A batch is a group of consecutive rows in GPU memory.
 //
-// Row c holds c's smaller neighbours in ascending order, so the entries before b in row c, its *head* before b, are the
-// candidates a, and row b decides which of them close a triangle. A counting sort groups the heads by b
-// (count_heads, scan.cu, scatter_heads). Then row b is marked once, in a bitmap in shared memory (triangle_many.cuh) or,
-// if b has few heads, in a small hash table (triangle_few.cuh), and all its heads are probed against it. The kernels that
-// do so are in triangle_count.cu and, with counts of vertices or edges, in triangle_corners.cu or triangle_edges.cu, because a job needs one of the three.
-// triangle_links.cu has the kernel for the links of a directed graph, which takes the heads in their order without marks.
+// Row c contains c's smaller neighbours in ascending order. The entries before b in row c are its *head* before b: the candidates a. Row b decides
+// which of them close a triangle. A counting sort groups the heads by b (count_heads, scan.cu, scatter_heads). Then row b is marked once, in a bitmap
+// in shared memory (triangle_many.cuh) or, if b has few heads, in a small hash table (triangle_few.cuh), and all its heads are probed against it. A
+// job counts triangles in total, per vertex or per edge, so the kernels that probe are compiled for each: in triangle_count.cu, triangle_corners.cu
+// and triangle_edges.cu. The kernel in triangle_links.cu counts the links of a directed graph. It takes the heads in their order, without marks.
 //
-// On rows oriented by degree this is a form of the forward algorithm (Schank and Wagner 2005; Latapy 2008). Counting group
-// by group against a resident front follows MGT (Hu, Tao and Chung 2013) and PDTL (Giechaskiel et al. 2015).
+// On rows oriented by degree this is a form of the forward algorithm (Schank and Wagner 2005; Latapy 2008). Counting batch by batch against a
+// resident front follows MGT (Hu, Tao and Chung 2013) and PDTL (Giechaskiel et al. 2015).
 #include "triangle_pair.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) shift_starts(u32* starts, u32 count, u32 base) {
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < count; i += gridDim.x * 256) starts[i] += base;
 }
 
-// Adds 1 to counts[b - low] for every target b of `targets` in low .. high. A target may have `bits` bits in addition to b.
+// Adds 1 to counts[b - low] for every target b of `targets` in low .. high. A target contains `bits` low bits in addition to the id of b.
 extern "C" __global__ void __launch_bounds__(256)
 count_heads(const u32* targets, u32 entries, u32 low, u32 high, u32* counts, u32 bits) {
     u32 step = gridDim.x * 256;
@@ -26,7 +25,7 @@ count_heads(const u32* targets, u32 entries, u32 low, u32 high, u32* counts, u32
     }
 }
 
-// Returns the last of `rows` rows that starts at or before `at`. A warp searches 32 starts at once.
+// Returns the index of the last of `rows` rows that starts at or before `at`. A warp searches 32 starts at once.
 __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
     u32 low = 0, high = rows;
     while (high - low > 1) {
@@ -38,12 +37,13 @@ __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
     return low;
 }
 
-// Number of entries that a warp takes at a time, of any rows.
+// Number of entries that a warp takes at a time, across row boundaries.
 constexpr u32 SCATTERED = 1024;
 
-// Writes the heads of `rows` rows before every b in low .. high to their places. The rows have `entries` entries together. `starts` has only the
-// starts of these rows, because the end of the last one may not have arrived yet. If numbers of vertices are counted, a head has the number of its row
-// in the partner, which counts these from `first_row` on, instead of its start. A target may have `bits` bits in addition to b.
+// Writes the heads of `rows` rows before every b in low .. high to their positions in `heads`. The rows have `entries` entries together. `starts`
+// contains only the starts of these rows, because the end of the last one may not have arrived yet. If triangles are counted per vertex, a head
+// contains the index of its row in the partner instead of its start; `first_row` is the index of the first of these rows. A target contains `bits`
+// low bits in addition to the id of b. `block` is the partner block.
 extern "C" __global__ void __launch_bounds__(256)
 scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 low, u32 high, u32 block, u32* cursors,
               u64* heads, u32 first_row, u32 bits) {
@@ -53,7 +53,7 @@ scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 
         u32 at = base + part * SCATTERED, end = base + min(part * SCATTERED + SCATTERED, entries);
         u32 row = row_at(starts, rows, at);
         while (at < end) {
-            // The lanes hold the starts of 32 rows; each step below takes 32 of their entries.
+            // Each lane stores the start of one of 32 rows; each iteration below processes 32 of their entries.
             u32 start = row + lane_id() < rows ? starts[row + lane_id()] : last;
             u32 upto = row + 32 < rows ? min(starts[row + 32], end) : end;
             for (; at < upto; at += 32) {
@@ -77,7 +77,7 @@ scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 
     }
 }
 
-// Lists a task {row, first head} for every chunk of heads of the rows that will be marked in a bitmap.
+// Lists a task {row, first head} for every chunk of heads of each row that will be marked in a bitmap.
 extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* tasks) {
     u32 rows = rows_with_heads(pair);
     for (u32 row = blockIdx.x * 256 + threadIdx.x; row < rows; row += gridDim.x * 256) {

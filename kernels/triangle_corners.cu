@@ -1,4 +1,4 @@
-// Counts triangles, and those at each vertex; the kernels are as in triangle_count.cu.
+// Counts triangles in total and per vertex; the kernels are as in triangle_count.cu.
 #include "triangle_few.cuh"
 #include "triangle_many.cuh"
 

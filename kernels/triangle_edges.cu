@@ -1,4 +1,4 @@
-// Counts triangles, and those of each edge; the kernels are as in triangle_count.cu.
+// Counts triangles in total and per edge; the kernels are as in triangle_count.cu.
 #include "triangle_few.cuh"
 #include "triangle_many.cuh"
 

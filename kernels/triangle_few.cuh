@@ -1,11 +1,13 @@
-// Counts triangles of front rows with few heads: a warp puts the row into a hash table in shared memory, and probes the row's heads.
+// Counts triangles of front rows with few heads: a warp puts the ids of a row into a hash table in shared memory, and probes the row's heads against
+// it.
 #pragma once
 #include "triangle_pair.cuh"
 
-// Number of slots of an open-addressing hash table of a row's ids, which is at least twice the number of ids.
+// Maximum number of slots of the open-addressing hash table of a row's ids: twice the maximum number of ids.
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
 constexpr u32 EMPTY = 0xffffffffu;
-// Number of rounds that every warp should have with the rows of a front. Many rows have few heads or none.
+// Number of rounds that each warp should get, to balance the load, because many rows have few heads or none. In a round, a warp takes several rows of
+// the front.
 constexpr u32 FEW_TURNS = 32;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
@@ -18,7 +20,7 @@ __device__ inline bool is_in(const u32* table, u32 mask, u32 id) {
     }
 }
 
-// Counts the triangles of all heads of one row, by one warp.
+// Counts the triangles of all heads of one row, with one warp.
 template <Counts COUNTS>
 __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32 b, u32 first, u32 heads) {
     u32 start = pair.front.starts[b], length = pair.front.starts[b + 1] - start, lane = lane_id();
@@ -34,7 +36,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
     for (u32 batch = 0; batch < heads; batch += 32) {
         u64 mine = batch + lane < heads ? pair.heads[first + batch + lane] : 0;
         tally.add_probes((u32)mine >> LENGTH_BITS, (u32)mine & LENGTH_MASK);
-        // Eight lanes take a head, as most heads are short.
+        // Eight lanes process a head, because most heads are short.
         for (u32 h = lane / 8; h < 32; h += 4) {
             u64 head = __shfl_sync(ALL_LANES, mine, h);
             u32 row = head >> 32;
@@ -72,7 +74,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
 }
 
 template <Counts COUNTS> __device__ inline void count_few_body(const Pair& pair) {
-    DYNAMIC_SHARED(u32, shared); // a table for each warp, then the tally
+    DYNAMIC_SHARED(u32, shared); // a hash table per warp, then the tally
     __shared__ u32 next, taken;
     u32 *table = shared + warp_id() * SLOTS, turn = 0;
     Tally tally = {shared + 8 * SLOTS};
@@ -84,7 +86,7 @@ template <Counts COUNTS> __device__ inline void count_few_body(const Pair& pair)
         __syncthreads();
         if (next >= (all + rows - 1) / rows) break;
         u32 low = next * rows, end = min(low + rows, all);
-        // Most rows belong to one front block. The rows of another get a round of their own.
+        // Usually all these rows belong to one front block. If not, the rows of each front block get a round of their own.
         for (u32 block = front_block_of(pair, low); low < end; block++) {
             u32 high = block + 1 < pair.front_block_count ? pair.front_blocks[block + 1] - pair.front.first : end;
             high = min(high, end);

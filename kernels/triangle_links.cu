@@ -1,32 +1,33 @@
-// Counts links: the directed edges between the neighbours of each vertex. Rows have codes in ascending order: twice the neighbour, plus 1 if edges lead
-// both ways.
+// Counts links: the directed edges between the neighbours of each vertex. Rows contain codes in ascending order: twice the neighbour's id, plus 1 if
+// there are edges in both directions.
 //
-// A triangle a < b < c adds to each corner the number of directed edges between the other two. A warp takes 32 heads at a time, most of which have the
-// same b. For each of them it looks up the codes of the shorter list, which is the head or row b, in the longer one.
+// A triangle a < b < c adds to each corner the number of directed edges between the other two. A warp takes 32 heads at a time, most of which have
+// the same b. For each head, it looks up the codes of the shorter list (the head or row b) in the longer one.
 #include "triangle_pair.cuh"
 
-// Ids below COUNTED, which nearly all triangles have as their smallest, have counters in shared memory. A head adds at most 2 to a counter, and a
-// partner has fewer than 2^31 heads, so 32 bits suffice.
+// Exclusive end of the ids that have counters in shared memory. In nearly all triangles, the smallest id is below it. A head adds at most 2 to a
+// counter, and a partner has fewer than 2^31 heads, so 32 bits suffice.
 constexpr u32 COUNTED = 4096;
-// A lane takes a head by itself if one of the lists has at most so many codes.
+// Maximum number of codes in the shorter list for which one lane processes a head alone.
 constexpr u32 LANE_LIST = 4;
 
 // Returns the number of directed edges that a code stands for.
 __device__ inline u32 edges_of(u32 code) { return 1 + (code & 1); }
 
-// A head and row b: the places of their first codes, and their numbers of codes.
+// A head and row b: the index of the first code of each, and its number of codes.
 struct Lists {
     u32 head, head_length, row, row_length;
     // Number of directed edges between b and c.
     u32 between;
 };
 
-// Triangles of a head, and what they add to b and c.
+// Number of triangles of a head, and the numbers of links that they add to b and c.
 struct Found {
     u32 triangles, at_b, at_c;
 };
 
-// Closes the triangles of every `step`th code of the shorter list from `first` on, and adds them to the vertices a.
+// Looks up every `step`-th code of the shorter list, from index `first` on, in the longer list. Each code that is found closes a triangle, whose
+// links are added to the count of vertex a. Returns the number of triangles, and the links that they add to b and c.
 __device__ inline Found close(const Pair& pair, u32* counters, const Lists& lists, u32 first, u32 step) {
     const u32 *head = pair.partner.targets + lists.head, *row = pair.front.targets + lists.row;
     bool by_row = lists.row_length < lists.head_length;
@@ -47,13 +48,14 @@ __device__ inline Found close(const Pair& pair, u32* counters, const Lists& list
     return found;
 }
 
-// Adds the lanes' numbers to sums. If all lanes have the same sum, only one of them adds. All lanes of a warp call it.
+// Adds each lane's `more` to its sums[place]. If `alike` is true, all lanes have the same place, and one of them adds the total. All lanes of a warp
+// call it.
 __device__ inline void add(u64* sums, u32 place, bool alike, u32 more) {
     u32 all = alike ? warp_sum(more) : more;
     if (all > 0 && (!alike || lane_id() == 0)) atomicAdd(&sums[place], (u64)all);
 }
 
-// Returns true if all lanes that have a head have the same number. Lane 0 always has a head.
+// Returns true if `number` is the same in all lanes that have a head. Lane 0 always has a head.
 __device__ inline bool are_alike(u32 number, bool has_head) {
     u32 first = __shfl_sync(ALL_LANES, number, 0);
     return __all_sync(ALL_LANES, number == first || !has_head);

@@ -1,25 +1,26 @@
-// Counts triangles of front rows with many heads: a block of threads marks the row in a bitmap in shared memory, and probes the row's heads.
+// Counts triangles of front rows with many heads: a block of threads marks a row in a bitmap in shared memory, and probes the row's heads against it.
 #pragma once
 #include "triangle_pair.cuh"
 
-// Each id below EXACT has a bit of its own. Larger ids share the bits of a filter, and candidates that pass it are searched in the row. Few
-// triangles have such ids, and the bitmap is small enough for six blocks of threads on a multiprocessor.
+// Exclusive end of the ids that have a bit of their own. Larger ids share the bits of a filter, and candidates that pass it are looked up in the row.
+// Few triangles have such ids, and the bitmap is small enough for six blocks of threads on a multiprocessor.
 constexpr u32 EXACT = 1u << 18;
 constexpr u32 EXACT_WORDS = EXACT / 32;
 constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
-// Ids below COUNTED, which nearly all triangles have as their smallest, have counters of 16 bits in shared memory: of their vertices, or of their edges
-// with b. A word has the counters of ids that are COUNTED / 2 apart, so that lanes with neighbouring ids add to different words.
+// Exclusive end of the ids that have 16-bit counters in shared memory, for triangles per vertex or per edge to b. In nearly all triangles, the
+// smallest id is below it. A 32-bit word contains the counters of two ids that are COUNTED / 2 apart, so that lanes with neighbouring ids add to
+// different words.
 constexpr u32 COUNTED = 4096;
-// A head adds at most 1 to a counter.
+// Maximum value of a counter. A head adds at most 1 to a counter.
 constexpr u32 MAX_COUNT = 65535;
 
 __device__ inline u32* id_counters() {
     __shared__ u32 counters[COUNTED / 2];
     return counters;
 }
-// Adds the counters to the counts of vertices, and resets them. All threads of the block call it.
+// Adds the counters to the numbers of triangles per vertex, and resets them. All threads of the block call it.
 __device__ inline void flush_counters(u64* corners) {
     for (u32 i = threadIdx.x; i < COUNTED / 2; i += blockDim.x) {
         u32 both = id_counters()[i];
@@ -28,7 +29,8 @@ __device__ inline void flush_counters(u64* corners) {
         if (both > MAX_COUNT) atomicAdd(&corners[i + COUNTED / 2], (u64)(both >> 16));
     }
 }
-// Adds the counters to the counts of the edges of a row, which begins with entry `start` of the front, and resets them. All threads of the block call it.
+// Adds the counters to the numbers of triangles of the edges in a row, and resets them. The row begins with entry `start` of the front. All threads
+// of the block call it.
 __device__ inline void flush_counters(const EdgeCounts& edges, const u32* row, u32 start, u32 length) {
     u16* halves = (u16*)id_counters();
     for (u32 i = threadIdx.x; i < length && row[i] < COUNTED; i += blockDim.x) {
@@ -38,7 +40,7 @@ __device__ inline void flush_counters(const EdgeCounts& edges, const u32* row, u
     }
 }
 
-// Row b, which is marked in the bitmap.
+// Row b, with the bitmap in which it is marked.
 struct Marked {
     u32* marks;
     const u32* row;
@@ -54,33 +56,34 @@ struct Marked {
     __device__ void clear() const {
         for (u32 i = threadIdx.x; i < length; i += blockDim.x) marks[word(row[i])] = 0;
     }
-    // Returns 1 if the id is marked; for an id of EXACT or more, 1 if it may be.
+    // Returns 1 if the id is marked. For an id of EXACT or more, 1 means only that it may be marked.
     __device__ u32 bit(u32 id) const { return marks[word(id)] >> (id & 31) & 1; }
     // Returns 1 if an id below EXACT is marked.
     __device__ u32 exact(u32 id) const { return marks[id / 32] >> (id & 31) & 1; }
 };
 
-// One lane takes a head of up to LANE_HEAD candidates, eight lanes take one of up to EIGHT_HEAD, and a warp takes a longer one.
+// Maximum number of candidates of a head that one lane processes, and of one that eight lanes process. A warp processes longer heads.
 constexpr u32 LANE_HEAD = 4;
 constexpr u32 EIGHT_HEAD = 32;
 
-// Returns the warp's buffer of candidates that passed the filter, one for each lane: their ids, or their entries if edges are counted.
+// Returns the warp's buffer of candidates that passed the filter, with one element per lane: their ids, or the indices of their entries if triangles
+// are counted per edge.
 __device__ inline u32* pending_candidates() {
     __shared__ u32 places[256];
     return places + (threadIdx.x & ~31u);
 }
 
-// State of a warp that probes heads against a marked row. With SMALL, b is below EXACT, and so are all candidates.
+// State of a warp that probes heads against a marked row. If SMALL, b is below EXACT, and so are all candidates.
 template <bool SMALL, Counts COUNTS> struct Closing {
     const Pair& pair;
     Tally& tally;
     const Marked& marked;
-    // Number of candidates that passed the filter. They wait until every lane has one to search in the row.
+    // Number of candidates that passed the filter. They wait until every lane has one to look up in the row.
     u32 pending;
-    // This lane's triangles with heads of partner block `block`, and its triangles with heads of earlier blocks.
+    // Number of this lane's triangles with heads of partner block `block`, and with heads of other partner blocks.
     u32 in_block, before, block;
 
-    // Searches the row for the waiting candidates. Returns the number of this lane's triangles.
+    // Looks up the waiting candidates in the row. Returns the number of triangles that this lane found.
     __device__ u32 search_pending() {
         if (pending == 0) return 0;
         __syncwarp();
@@ -94,15 +97,15 @@ template <bool SMALL, Counts COUNTS> struct Closing {
         __syncwarp();
         return hit;
     }
-    // Adds candidates to the waiting ones. Bit k of a lane's `may` stands for head[lane + 32 * k]. Returns the number of this lane's triangles
-    // among the candidates that had to be searched to make room.
+    // Adds candidates to the waiting ones. Bit k of a lane's `may` stands for head[lane + 32 * k]. When the buffer is full, looks up the waiting
+    // candidates first. Returns the number of triangles that this lane found by looking them up.
     __device__ u32 add_pending(u32 may, const u32* head) {
         u32 found = 0;
         for (u32 votes; (votes = __ballot_sync(ALL_LANES, may != 0)) != 0; may &= may - 1) {
             if (pending + __popc(votes) > 32) found += search_pending();
             if (may != 0) {
                 const u32* candidate = head + lane_id() + 32 * (__ffs((int)may) - 1);
-                // This load hits the cache, as the id was loaded a moment ago.
+                // This load hits the cache, because the id was loaded a moment ago.
                 u32 waiting = COUNTS == EDGES ? u32(candidate - pair.partner.targets) : __ldg(candidate);
                 pending_candidates()[pending + __popc(votes & ((1u << lane_id()) - 1))] = waiting;
             }
@@ -118,7 +121,8 @@ template <bool SMALL, Counts COUNTS> struct Closing {
         in_block = 0;
         block = to;
     }
-    // If there is a triangle, counts it at vertex `id`, or at both edges of this vertex. The candidate is `entry` of the partner.
+    // If `hit` is not 0, counts a triangle at vertex `id`, or at the edges from this vertex to b and c. `entry` is the index of the candidate in the
+    // partner.
     __device__ void triangle(u32 id, u32 entry, u32 hit) {
         if (COUNTS == TOTAL || !hit) return;
         if (COUNTS == EDGES) pair.partner_edges.add(entry, 1);
@@ -127,14 +131,15 @@ template <bool SMALL, Counts COUNTS> struct Closing {
         else pair.front_edges.add(u32(marked.row - pair.front.targets) + lower_bound(marked.row, marked.length, id), 1);
     }
 
-    // Returns the number of this lane's triangles among up to 32 * AT_ONCE candidates of a head: the first `left`, or all with FILL. Each lane
-    // has AT_ONCE loads in flight.
+    // Probes up to 32 * AT_ONCE candidates of a head: the first `left`, or all with FILL. Returns the number of triangles that this lane found. Each
+    // lane has AT_ONCE loads in flight.
     template <u32 AT_ONCE, bool FILL> __device__ u32 close_some(const u32* head, u32 left) {
         u32 ids[AT_ONCE], largest = 0, found = 0, entry = u32(head - pair.partner.targets) + lane_id();
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; k++) {
             u32 at = lane_id() + 32 * k;
-            // b is not its own neighbour, so it never counts as a triangle.
+            // Lanes without a candidate use b, which is not its own neighbour and so never counts as a triangle. If b may not have a bit of its own,
+            // they use 0, and ignore its bit below.
             ids[k] = FILL || at < left ? __ldg(head + at) : SMALL ? marked.b : 0;
             largest = max(largest, ids[k]);
         }
@@ -164,7 +169,7 @@ template <bool SMALL, Counts COUNTS> struct Closing {
         const u32* head = pair.partner.targets + from;
         u32 found = 0;
         u32 left = length;
-        // With counts of vertices or edges, there are no registers for more candidates at once.
+        // If triangles are counted per vertex or per edge, too few registers are left to unroll this loop.
 #pragma unroll 1
         for (; COUNTS != TOTAL && left >= 128; left -= 128, head += 128) found += close_some<4, true>(head, 128);
         for (; COUNTS == TOTAL && left >= 128; left -= 128, head += 128) found += close_some<4, true>(head, 128);
@@ -178,7 +183,8 @@ template <bool SMALL, Counts COUNTS> struct Closing {
         }
         in_block += found;
     }
-    // Probes up to four candidates of a head of block `of`: `first`, `first` + STEP, ... Returns the number of this lane's triangles.
+    // Probes up to four candidates of a head of partner block `of`: those with the indices `first`, `first` + STEP, ... Returns the number of
+    // triangles that this lane found.
     template <u32 STEP> __device__ u32 close_four(u32 from, u32 length, u32 of, u32 first) {
         const u32* head = pair.partner.targets + from;
         u32 ids[4], found = 0;
@@ -204,9 +210,9 @@ template <bool SMALL, Counts COUNTS> struct Closing {
         return found;
     }
 
-    // Probes this warp's share of heads first .. end.
+    // Probes this warp's share of the heads from `first` to before `end`.
     __device__ void close(u32 first, u32 end) {
-        // Every warp has at least two rounds, so that all end at about the same time.
+        // Every warp gets at least two rounds, so that all warps finish at about the same time.
         u32 each = min(32u, (end - first + 15) / 16), lane = lane_id();
         for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
             u64 mine = lane < each && batch + lane < end ? pair.heads[batch + lane] : 0;
@@ -254,7 +260,8 @@ template <bool SMALL, Counts COUNTS> struct Closing {
     }
 };
 
-// A chunk of heads of a front row. `local` is the number of the row, `start` where it begins, and `block` its front block.
+// A chunk of heads of a front row: the heads from `first` to before `end`. `local` is the index of the row in the front, `start` the index of its
+// first entry, `length` its number of entries, and `block` its front block.
 struct Task {
     u32 local, first, end, start, length, block;
 };
@@ -262,7 +269,7 @@ struct Task {
 template <Counts COUNTS> __device__ inline void count_many_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // the bitmap, then the tally
     __shared__ Task task;
-    // The first thread fetches the next task step by step while the block works on this one.
+    // The first thread fetches the next task step by step while the block works on the current one.
     u32 *marks = shared, turn = 0, slot = 0, block = 0, counted = 0;
     uint2 next = make_uint2(0, 0);
     Tally tally = {shared + MARK_WORDS};

@@ -1,5 +1,5 @@
 //! The single error type of the library. Each variant has an exit code (`docs/reference/exit-codes.md`), and each
-//! message is one line: the place, what was expected, what was found, and a remedy.
+//! message is one line: the position, what was expected, what was found, and a remedy.
 
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,11 @@ pub enum Error {
     Input {
         /// The input file that is missing, unreadable or malformed.
         path: PathBuf,
-        /// The place of the mistake in the file.
+        /// The position of the mistake in the file.
         at: At,
-        /// The text or value that was expected at this place.
+        /// The text or value that was expected at this position.
         expected: String,
-        /// The text or value that was found at this place.
+        /// The text or value that was found at this position.
         found: String,
         /// The remedy: what the user can do about the mistake.
         remedy: String,
@@ -33,11 +33,11 @@ pub enum Error {
     Corrupt {
         /// The file that has changed.
         path: PathBuf,
-        /// The place of the change in the file.
+        /// The position of the change in the file.
         at: At,
         /// What does not match, in words.
         what: String,
-        /// The workdir of the job that can write the file again, if that is another job than this one.
+        /// The workdir of the job that can write the file again; `None` if that is this job.
         keeper: Option<PathBuf>,
     },
 
@@ -88,16 +88,16 @@ pub enum Error {
     DiskFull {
         /// The file or folder that was being written.
         path: PathBuf,
-        /// The space that was needed and the space that was free, or the message of the system.
+        /// The space that was needed and the space that was free, or the message of the operating system.
         what: String,
     },
 
-    /// A command that runs no job, such as `convert`, has no room on the disk for its output (exit 6).
+    /// A command that runs no job, such as `convert`, has too little disk space for its output (exit 6).
     #[error("{}: out of disk: {what}; free some space or write to another disk (nothing of it was left)", path.display())]
     OutputFull {
         /// The output file.
         path: PathBuf,
-        /// The message of the system.
+        /// The message of the operating system.
         what: String,
     },
 
@@ -114,7 +114,7 @@ pub enum Error {
         purpose: String,
     },
 
-    /// The system refuses to give this process more address space (exit 7).
+    /// The operating system refuses more address space to this process (exit 7).
     #[error("{purpose} takes {needed} of addresses, which the system does not give this process: {why}")]
     Addresses {
         /// What the address space is for.
@@ -125,7 +125,7 @@ pub enum Error {
         why: String,
     },
 
-    /// Other processes leave too little of a GPU's memory (exit 7).
+    /// Other processes use too much of a GPU's memory (exit 7).
     #[error("{0}; finished work is kept")]
     GpuFull(String),
 
@@ -144,11 +144,12 @@ pub enum Error {
         doing: &'static str,
         /// The file or folder on which the action failed.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 
-    /// A failure for which no file, device or rank is to blame: an error of the system, or a bug in gpugraph (exit 10).
+    /// A failure for which no file, device or rank is to blame: an error of the operating system, or a bug in
+    /// gpugraph (exit 10).
     #[error("this process: {doing}: {source}")]
     Internal {
         /// The action that failed, for messages: "send a message".
@@ -177,14 +178,14 @@ fn rewrite_remedy(keeper: Option<&Path>) -> String {
     }
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     /// The file as a whole.
     File,
-    /// A line of the file, counted from 1.
+    /// A line of the file, 1-based.
     Line(u64),
-    /// A byte of the file, counted from 0.
+    /// An offset in bytes from the start of the file.
     Byte(u64),
 }
 
@@ -198,7 +199,7 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Returns the remedy for an error of the system; empty if the system's message is enough.
+/// Returns the remedy for an error of the operating system; empty if the error's own message is enough.
 fn remedy(source: &std::io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EMFILE) => "; allow a process more open files: ulimit -n 1024",
@@ -219,7 +220,7 @@ fn remedy(source: &std::io::Error) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Options, keys or arguments are wrong, or exclude each other.
+    /// Options, keys or arguments are wrong, or mutually exclusive.
     Usage,
     /// The input is missing, unreadable or malformed.
     Input,
@@ -229,13 +230,13 @@ pub enum ErrorKind {
     Busy,
     /// The disk is full.
     DiskFull,
-    /// A limit is too small. The message names one that is enough.
+    /// A limit is too small. The message names a limit that is enough.
     Limit,
     /// A result did not pass its check.
     Validation,
     /// A GPU or a rank was lost.
     Lost,
-    /// The system or gpugraph itself failed.
+    /// The operating system or gpugraph itself failed.
     Io,
     /// The work was cancelled, or a signal stopped it.
     Stopped,
@@ -279,7 +280,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for bad input at a place in a file.
+    /// Returns the error for bad input at a position in a file.
     pub fn input(
         path: impl AsRef<Path>,
         at: At,
@@ -296,7 +297,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for an input file that the system can't open or read.
+    /// Returns the error for an input file that can't be opened or read.
     pub fn unreadable(path: impl AsRef<Path>, source: &std::io::Error) -> Self {
         let remedy = match source.raw_os_error() {
             Some(libc::EMFILE) => "allow this process more open files (ulimit -n), or fewer threads",
@@ -324,8 +325,8 @@ impl Error {
         }
     }
 
-    /// Returns the error for a lack of address space for `bytes` bytes. `limit` is the value of `limits.host_memory`,
-    /// and `left` is what `ulimit -v` leaves, if it is set.
+    /// Returns the error for too little address space to reserve `bytes` bytes. `limit` is the value of
+    /// `limits.host_memory`, and `left` is what `ulimit -v` leaves, if it is set.
     pub fn addresses(bytes: u64, purpose: &str, limit: u64, left: Option<u64>, e: &std::io::Error) -> Self {
         let show = crate::size::show;
         let why = match left {
@@ -339,7 +340,7 @@ impl Error {
         Error::Addresses { purpose: purpose.to_owned(), needed: show(bytes), why }
     }
 
-    /// Returns the error for a lack of address space to map the `bytes` bytes of the file at `path`; `left` is what
+    /// Returns the error for too little address space to map the `bytes` bytes of the file at `path`; `left` is what
     /// `ulimit -v` leaves, if it is set.
     pub fn unmapped(path: &Path, bytes: u64, left: Option<u64>, remedy: &str, e: &std::io::Error) -> Self {
         let show = crate::size::show;
@@ -352,13 +353,13 @@ impl Error {
         Error::Addresses { purpose: format!("{}, which is mapped,", path.display()), needed: show(bytes), why }
     }
 
-    /// Returns the error for a thread that the system did not start.
+    /// Returns the error for a thread that could not be started.
     pub fn thread() -> Self {
         let why = "raise `ulimit -v` or `ulimit -u`, or set limits.threads to less (convert, generate: --threads)";
         Error::Addresses { purpose: "a thread".into(), needed: "2 MiB or more".into(), why: why.into() }
     }
 
-    /// Returns [`Error::Internal`], the error for a failure for which no file, device or rank is to blame.
+    /// Returns [`Error::Internal`], for a failure for which no file, device or rank is to blame.
     pub fn internal(doing: &'static str, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Error::Internal { doing, source: why.into() }
     }
@@ -368,8 +369,8 @@ impl Error {
         Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into(), keeper: None }
     }
 
-    /// Returns the error with `stream` as the name of its file, if it is an input error about `spooled`, the copy of
-    /// that stream on disk.
+    /// Replaces the file name of an input error by `stream`, if the error is about `spooled`, the copy of that stream
+    /// on disk.
     pub fn name_stream(self, spooled: &Path, stream: &str) -> Self {
         match self {
             Error::Input { path, at, expected, found, remedy } if path == spooled => {

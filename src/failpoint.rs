@@ -1,5 +1,5 @@
-//! Failpoints: named places in the code at which a test makes the process die, fail or wait, to prove that the files on
-//! disk are complete at any time.
+//! Failpoints: named points in the code at which a test makes the process die, fail or wait, to check that the files
+//! on disk are complete at any time.
 //!
 //! Without the cargo feature `testing` every call compiles to nothing. With it:
 //!
@@ -7,8 +7,9 @@
 //!   first of `unit.done`. Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the
 //!   call returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves only one byte; see [`clip`]).
 //! - `GPUGRAPH_NAME_HASH_BITS=N` keeps only N bits of each string's hash, so that different strings get the same hash.
-//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` in FILE for each failpoint that was hit, so that a test
-//!   can find them all. The file is rewritten at each hit, so that the counts of a killed process are complete, too.
+//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` writes a line `NAME HITS` to FILE for each failpoint that was hit, so that a
+//!   test can find them all. The file is rewritten at each hit, so that the counts of a killed process are complete,
+//!   too.
 
 pub use imp::{clip, hit, weakened};
 
@@ -138,8 +139,8 @@ mod imp {
         if count(name) == Some(Action::Short) { len.min(1) } else { len }
     }
 
-    /// Returns `hash` with only its upper `GPUGRAPH_NAME_HASH_BITS` bits kept; with all bits if the variable is not
-    /// set.
+    /// Clears all but the upper `GPUGRAPH_NAME_HASH_BITS` bits of `hash`. Returns `hash` unchanged if the variable is
+    /// not set.
     pub fn weakened(hash: u64) -> u64 {
         static KEPT: OnceLock<u64> = OnceLock::new();
         hash & KEPT.get_or_init(|| {

@@ -1,8 +1,9 @@
-//! Exact algorithms on graphs larger than the GPU and than memory.
+//! Exact algorithms on graphs larger than GPU memory and main memory.
 //!
 //! gpugraph counts triangles, searches, finds shortest paths, components, communities and cores, measures centrality,
 //! and ranks vertices and lists. It streams tens of gigabytes of edges through fixed memory, on CPUs and GPUs, and
-//! gives the same answer on all of them. It is a command with job files (`gpugraph run job.toml`), and this library.
+//! computes the same answer on all of them. It is a command with job files (`gpugraph run job.toml`), and this
+//! library.
 //!
 //! # A tour
 //!
@@ -36,10 +37,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - A graph that does not fit in memory is read from the disk: [`GraphBuilder::spill_to`] names the folder, and keeps
-//!   the graph there for later programs ([`Graph::open`]).
+//! - A graph that does not fit in memory is read from the disk: [`GraphBuilder::spill_to`] names the folder, and
+//!   stores the graph there for later programs ([`Graph::open`]).
 //! - [`ContextBuilder::on_progress`] reports the progress of a call, and [`Canceller`] stops it.
-//! - Errors have a message of one line, with place and remedy, and a stable [`ErrorKind`].
+//! - Errors have a message of one line, with the position of the mistake and a remedy, and a stable [`ErrorKind`].
 //! - [`Job`] runs job files, as the command does. A later run resumes a job that was killed.
 //! - Logs go to the crate `tracing`; a program that installs no subscriber sees none.
 //!
@@ -52,10 +53,10 @@
 //!                 beneath: store (files) · memory (budget) · comm (ranks)
 //! ```
 //!
-//! ARCHITECTURE.md in the repository describes the modules, which are private. Four rules hold everywhere. The answer,
-//! the blocks and the units depend on the input alone, never on limits, threads, device or ranks. A stored file is
-//! either complete and checked, or absent. Memory that grows with the graph comes from the budget. No allocation trusts
-//! a size in a header before it was checked against the file.
+//! ARCHITECTURE.md in the repository describes the modules, which are private. Four rules hold everywhere. The
+//! answer, the stored blocks and the units of work depend on the input alone, never on limits, threads, device or
+//! ranks. A stored file is either complete and checked, or absent. Memory that grows with the graph comes from the
+//! budget. A size in a file header is checked against the file before memory is allocated for it.
 
 mod algo;
 mod chart;
@@ -96,7 +97,7 @@ pub use library::{
 pub use list::memory::SuccessorList;
 pub use results::Value;
 
-/// The modules of the crate, for its own tests and benches. They change without notice.
+/// Re-exports of the private modules, for the crate's own tests and benches. They change without notice.
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 #[allow(missing_docs)]

@@ -1,7 +1,8 @@
 //! Sizes in bytes as people write them: `"16GiB"`, `"512 MiB"`, `"1.5GB"`, `"123456"`.
 //!
-//! The crate bytesize reads sizes through `f64`, which rounds beyond 2^53, and turns a size that is too large into the
-//! largest possible one. This code reads a limit exactly, refuses one that is too large, and says what is wrong.
+//! The crate bytesize reads sizes through `f64`, which rounds beyond 2^53, and turns a size that is too large into
+//! the largest possible one. This module parses sizes exactly, rejects a size that is too large, and reports what is
+//! wrong.
 
 use crate::quote::clip;
 
@@ -57,8 +58,8 @@ pub fn parse(text: &str) -> Result<u64, String> {
     u64::try_from(bytes).map_err(|_| too_large())
 }
 
-/// Formats a size for people: in the largest binary unit that it reaches, rounded to one decimal, which is left out if
-/// zero: `0 B`, `512 MiB`, `1.5 GiB`. [`exact`] does not round.
+/// Formats a size for people, in the largest binary unit that it reaches: `0 B`, `512 MiB`, `1.5 GiB`. It is rounded
+/// to one decimal, which is left out if it is 0. [`exact`] does not round.
 pub fn show(bytes: u64) -> String {
     const NAMES: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut unit = (bytes.max(1).ilog2() / 10) as usize;

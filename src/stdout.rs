@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use std::io::{self, ErrorKind, Write};
 
-/// Prints text to stdout with a newline at the end. A closed pipe is not an error: its reader, such as `head`, has seen
-/// all it wanted.
+/// Prints text to stdout with a newline at the end. A closed pipe is not an error: its reader, such as `head`, has
+/// read all that it needs.
 ///
 /// # Errors
 /// [`Error::Io`] if stdout can't be written, for example because the disk is full.

@@ -20,90 +20,97 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// An algorithm. A value has the options from the algorithm's table in a job file, and defaults for the options that
-/// are left out.
+/// An algorithm. A value of the implementing type contains the options from the algorithm's table in a job file, with
+/// defaults for omitted options.
 ///
-/// The options are part of the key of the results, so results of other options are computed anew. Options that are not
-/// serialised do not count.
+/// The serialised options are part of the key under which results are stored, so a job with other options computes the
+/// results anew. Options that are not serialised do not affect the key.
 pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized + 'static {
-    /// Name of the algorithm's table and stage, of its object in the results, and of its folder in `out/`.
+    /// Name of the algorithm. Its table in a job file, its stage in a job, its object in the results and its folder in
+    /// `out/` have the same name.
     const NAME: &'static str;
-    /// What the algorithm computes, in a phrase.
+    /// One phrase that says what the algorithm computes.
     const ABOUT: &'static str;
     /// Keys of the algorithm's table.
     const KEYS: &'static [&'static dyn AnyKey];
-    /// Columns that the algorithm may write to `out/`, by the names of their files.
+    /// Result columns that the algorithm may write to `out/`. The name of a column is its file name without the
+    /// extension.
     const COLUMNS: &'static [About] = &[];
-    /// Keys that exclude each other. If an override sets one of them, it replaces the others in the job file.
+    /// Mutually exclusive keys. If an override sets one of them, it replaces the others in the job file.
     const ALTERNATIVES: &'static [&'static str] = &[];
-    /// Programs that the algorithm may launch on a GPU, if they do not depend on the options.
+    /// GPU programs that the algorithm may launch. An algorithm whose programs depend on its options implements
+    /// [`Self::programs`] instead.
     const PROGRAMS: &'static [&'static ProgramSource] = &[];
 
     /// Kind of input: [`Graph`] or [`List`].
     type Input: Input;
     /// Result of a trial. Every trial must find the same result.
     type Output: Debug + PartialEq + Serialize + DeserializeOwned;
-    /// Times and counters of a trial. The job keeps the details of the last trial.
+    /// Times and counters of a trial. The job stores the details of the last trial.
     type Details: Debug + Serialize + DeserializeOwned;
 
-    /// Reads the algorithm's table. Reports mistakes to `diagnostics`, and then returns `None`.
+    /// Parses the algorithm's table. If the table has mistakes, reports them to `diagnostics` and returns `None`.
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Self>;
 
-    /// Returns the parts of a prepared graph that the algorithm reads in addition to the blocks of the lower half.
+    /// Returns the components of a prepared graph that the algorithm reads in addition to the lower half of rows (the
+    /// neighbours of each vertex that have smaller ids).
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Returns the vertices that the table names. If the input lacks one, the job stops before it prepares the graph.
+    /// Returns the vertices that the table names. If the input lacks one of them, the job stops before it prepares the
+    /// graph.
     fn named_vertices(&self) -> Vec<NamedVertex> {
         Vec::new()
     }
 
-    /// Returns why the algorithm can't compute on edges of this direction, or `None` if it can.
+    /// Returns the reason why the algorithm does not support graphs of the given direction (directed or undirected), or
+    /// `None` if it supports them.
     fn refuses(&self, _direction: Direction) -> Option<&'static str> {
         None
     }
 
-    /// Returns the programs that the algorithm may launch on the GPUs of `ranks` ranks. If the cache of compiled
-    /// kernels lacks a program, the job begins to compile it when it starts.
+    /// Returns the GPU programs that the algorithm may launch if it runs on `ranks` ranks. When the job starts, it
+    /// begins to compile the programs that the cache of compiled kernels lacks.
     fn programs(&self, _ranks: usize) -> Vec<&'static ProgramSource> {
         Self::PROGRAMS.to_vec()
     }
 
-    /// Returns more programs that the algorithm may launch, but seldom does. Such a program is compiled when a run needs
-    /// it.
+    /// Returns further GPU programs, which the algorithm launches only rarely. Such a program is compiled when a run
+    /// first needs it.
     fn rare_programs(&self) -> Vec<&'static ProgramSource> {
         Vec::new()
     }
 
-    /// Returns the number of units of a trial, for progress. `size` is the number of blocks of a graph, or the number
-    /// of elements of a list.
+    /// Returns the number of work units of a trial, for the progress display. `size` is the number of blocks of a
+    /// graph, or the number of elements of a list.
     fn units(&self, size: u64) -> u64;
 
-    /// Returns the smallest GPU memory in bytes that suffices for one of `ranks` ranks, or `None` if the algorithm does
-    /// not use a GPU.
+    /// Returns the smallest GPU memory in bytes with which one of `ranks` ranks can compute, or `None` if the algorithm
+    /// does not use a GPU.
     fn least_gpu_memory(&self, _size: SizeOf<'_, '_, Self::Input>, _ranks: usize) -> Option<u64> {
         None
     }
 
-    /// Returns the host memory in bytes that the algorithm needs while a GPU computes on rows that stay in memory and
-    /// never become files. The rows themselves are not counted. `sizes` are upper bounds of the blocks' sizes, and
-    /// `bytes` is the GPU memory left for the algorithm. Returns `None` if the algorithm can't compute this way.
+    /// Returns the host memory in bytes that the algorithm needs while a GPU computes on rows that are stored in host
+    /// memory instead of files. The rows themselves are not included. `sizes` are upper bounds on the block sizes, and
+    /// `bytes` is the GPU memory in bytes that is left for the algorithm. Returns `None` if the algorithm can't compute
+    /// this way.
     fn extra_host_bytes(&self, _layout: &Layout, _sizes: &[BlockSize], _bytes: u64) -> Option<u64> {
         None
     }
 
-    /// Returns true if a GPU with `bytes` bytes of memory can compute on rows that are packed in host memory. The graph
-    /// is undirected and has `vertices` vertices and `edges` edges.
+    /// Returns true if a GPU with `bytes` bytes of memory can compute on packed (compressed) rows in host memory. The
+    /// graph is undirected and has `vertices` vertices and `edges` edges.
     fn takes_packed(&self, _vertices: u64, _edges: u64, _bytes: u64) -> bool {
         false
     }
 
-    /// Returns the memory, disk space and time that the algorithm takes on an input of size `size`, and the bytes that
-    /// ranks exchange. The result is an upper bound if `size` is one.
+    /// Returns the memory, disk space and time that the algorithm needs for an input of size `size`, and the number of
+    /// bytes that ranks exchange. The result is an upper bound if `size` is one.
     fn cost(&self, size: SizeOf<'_, '_, Self::Input>, resources: &RankResources) -> Cost;
 
-    /// Computes one trial, or finishes the trial that an earlier run began. Collective: all ranks must call it.
+    /// Computes one trial, or completes a trial that an earlier run began. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the algorithm and of reading its input; an error if the run was asked to stop.
@@ -120,8 +127,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         verdict: &mut Verdict<'_>,
     ) -> Result<()>;
 
-    /// Checks that a journal or a checkpoint is consistent, and that it matches the result if there is one. Returns a
-    /// description of its content.
+    /// Checks that a journal or a checkpoint is consistent, and that it matches `output`, the result of the finished
+    /// trial, if any. Returns a description of its contents.
     ///
     /// # Errors
     /// [`Error::Validation`](crate::Error::Validation) and [`Error::Corrupt`](crate::Error::Corrupt), which say what is
@@ -131,7 +138,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// Returns the answer as the log prints it. `details` is `None` if another version of the program wrote them.
     fn answer(&self, output: &Self::Output, details: Option<&Self::Details>) -> Answer;
 
-    /// Describes a result in sentences, for readers who know the problem and not the program.
+    /// Describes a result in sentences, for readers who know the problem but not the program.
     fn sentences(output: &Self::Output) -> Vec<String>;
 
     /// Returns charts of a result for the report.
@@ -139,8 +146,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         Vec::new()
     }
 
-    /// Returns charts of an unfinished task. `units` are the records in its journal so far, one for each finished unit
-    /// of `total`.
+    /// Returns charts of an unfinished task. `units` contains the journal records so far: one for each finished unit of
+    /// `total`.
     fn figures_so_far(&self, _units: &[Record], _total: u64) -> Vec<Figure> {
         Vec::new()
     }
@@ -149,35 +156,37 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 /// Trial of the algorithm `A`.
 pub type TrialOf<A> = Trial<<A as Algorithm>::Output, <A as Algorithm>::Details>;
 
-/// Result and details of a trial of the algorithm `A`.
+/// References to the result and the details of a trial of the algorithm `A`.
 pub type TrialRef<'t, A> = (&'t <A as Algorithm>::Output, &'t <A as Algorithm>::Details);
 
-/// Result and details of one computation of a task.
+/// Result, details and duration of one trial of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial<O, D> {
     /// Result of the trial.
     pub output: O,
     /// Times and counters of the trial.
     pub details: D,
-    /// Seconds that the algorithm took, including seconds in earlier runs of the job.
+    /// Seconds that the trial took, including seconds in earlier runs of the job.
     pub seconds: f64,
 }
 
-/// The parts of a prepared graph that a task reads in addition to the blocks of the lower half of rows.
+/// Components of a prepared graph that a task reads in addition to the lower half of rows. The lower half of a vertex's
+/// row contains the neighbours that have smaller ids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Whether the task reads the degrees of the simple graph.
     pub degrees: bool,
-    /// Whether the task reads the order of vertices, by which results are written in the order of the input's ids.
+    /// Whether the task reads the order of vertices (the vertex of each input id). It is needed to write results in the
+    /// order of the input's ids.
     pub order: bool,
-    /// Whether the task reads the upper half of rows.
+    /// Whether the task reads the upper half of rows, which contains the neighbours that have larger ids.
     pub upper: bool,
-    /// Whether the task reads out-rows and in-rows instead of rows of all neighbours, if the input keeps the direction
-    /// of edges.
+    /// Whether the task reads out-rows and in-rows of a directed graph. Otherwise it reads rows of all neighbours.
     pub direction: bool,
     /// Whether the task reads the weights of edges in the input.
     pub weights: bool,
-    /// Whether the task reads the input again, with the loops and repeated edges that a prepared graph lacks.
+    /// Whether the task reads the input again, because it needs the self-loops and repeated edges that a prepared graph
+    /// lacks.
     pub input: bool,
 }
 
@@ -186,9 +195,9 @@ pub struct Needs {
 pub struct Answer {
     /// The requested result, such as `triangles 45`.
     pub main: String,
-    /// The rest of the line after `main`. It ends in the verb that precedes the time, such as `transitivity 0.25
+    /// Rest of the log line after `main`. It ends in the verb that precedes the time, such as `transitivity 0.25
     /// counted`.
     pub more: String,
-    /// Lines in a format that other programs expect. They are printed after the lines of all tasks.
+    /// Lines in a format that other programs expect. They are printed after the answer lines of all tasks.
     pub block: Option<String>,
 }

@@ -1,19 +1,19 @@
-//! Sets of vertices as bitmaps, which several threads may share. Bits are looked up one at a time or 64 at once.
+//! Sets of vertices as bitmaps that several threads may share. Bits are looked up one at a time or 64 at once.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The fastest way of looking up bits that this processor supports. A value of this type proves that the processor has
-/// the instructions.
+/// Fastest instructions for bit lookups that this processor supports. A value of this type proves that the processor
+/// supports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
     avx2: bool,
 }
 
 impl Lookup {
-    /// Detects the fastest way of looking up bits that this processor supports.
+    /// Detects the fastest instructions for bit lookups that this processor supports.
     pub fn detect() -> Lookup {
         #[cfg(target_arch = "x86_64")]
         return Lookup { avx2: is_x86_feature_detected!("avx2") };
@@ -21,28 +21,28 @@ impl Lookup {
         Lookup { avx2: false }
     }
 
-    /// Looks up the bits of 64 vertices in `bits`. Bit `i` of the result is the bit of `vertices[i]`. It is unspecified
-    /// if bit `i` of `wanted` is 0.
+    /// Looks up the bits of 64 vertices in `bits`. Bit `i` of the result is the bit of `vertices[i]`. Bit `i` is
+    /// unspecified if bit `i` of `wanted` is 0.
     #[inline]
     pub fn known(self, bits: &[AtomicU64], vertices: &[u32], wanted: u64) -> u64 {
         debug_assert!(vertices.len() == 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
         #[cfg(target_arch = "x86_64")]
         if self.avx2 && wanted.count_ones() > 4 {
-            // SAFETY: `detect` found the instructions. Callers give 64 vertices that all have a bit, as debug builds
+            // SAFETY: `detect` found the instructions. Callers pass 64 vertices that all have a bit, as debug builds
             // assert.
             return unsafe { known_avx2(bits, vertices) };
         }
         each(bits, vertices, wanted)
     }
 
-    /// Looks up the bits of up to 64 vertices in `bits`. Bit `i` of the result is the inverted bit of `vertices[i]`,
-    /// and 0 beyond the last vertex.
+    /// Looks up the bits of up to 64 vertices in `bits`. Bit `i` of the result is 1 if the bit of `vertices[i]` is not
+    /// set. Bits beyond the last vertex are 0.
     #[inline]
     pub fn lacking(self, bits: &[AtomicU64], vertices: &[u32]) -> u64 {
         debug_assert!(vertices.len() <= 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
         #[cfg(target_arch = "x86_64")]
         if self.avx2 && vertices.len() > 4 && vertices.len() <= 64 {
-            // SAFETY: `detect` found the instructions. Callers give vertices that have a bit, as debug builds assert.
+            // SAFETY: `detect` found the instructions. Callers pass vertices that have a bit, as debug builds assert.
             return unsafe { lacking_avx2(bits, vertices) };
         }
         vertices.iter().enumerate().fold(0, |lacking, (lane, &v)| lacking | u64::from(!is_set(bits, v)) << lane)
@@ -55,14 +55,14 @@ pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
     bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
 }
 
-/// Sets the bit of vertex `v` while other threads may set bits too. Returns true if it was not set before.
+/// Sets the bit of vertex `v`. Other threads may set bits at the same time. Returns true if the bit was not set before.
 #[inline(always)]
 pub fn set(bits: &[AtomicU64], v: u32) -> bool {
     let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
     word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
 }
 
-/// Returns the indices of the bits that are set in a word, ascending.
+/// Yields the indices of the set bits of `bits` in ascending order.
 #[inline]
 pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -72,7 +72,8 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Sets the bit of vertex `v` while no other thread sets bits. Returns true if it was not set before.
+/// Sets the bit of vertex `v`. No other thread may set bits at the same time. Returns true if the bit was not set
+/// before.
 #[inline(always)]
 pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
     let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
@@ -84,14 +85,14 @@ pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
 /// Looks up the bits of eight vertices in `bits`. Bit `i` of the result is the bit of the vertex in lane `i`.
 ///
 /// # Safety
-/// Each vertex has a bit in `bits`, and no other thread writes the words of these bits meanwhile.
+/// Each vertex has a bit in `bits`, and no other thread writes the words that contain these bits during the call.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn eight(bits: &[AtomicU64], vertices: __m256i) -> u8 {
-    // SAFETY: the word of 32 bits of each vertex is within `bits`.
+    // SAFETY: the 32-bit word of each vertex is within `bits`.
     let words = unsafe { _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices)) };
-    // Shift the bit of each vertex into the sign of its word.
+    // Shift the bit of each vertex into the sign bit of its word.
     let words = _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)));
     _mm256_movemask_ps(_mm256_castsi256_ps(words)) as u8
 }
@@ -102,7 +103,7 @@ fn lacking_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
     let (eights, rest) = vertices.as_chunks::<8>();
     let mut lacking = 0;
     for (number, of_eight) in eights.iter().enumerate() {
-        // SAFETY: these are 32 bytes, and each vertex has a bit.
+        // SAFETY: `of_eight` has 32 bytes, and each vertex has a bit.
         let known = unsafe { eight(bits, _mm256_loadu_si256(of_eight.as_ptr().cast::<__m256i>())) };
         lacking |= u64::from(!known) << (8 * number);
     }
@@ -131,7 +132,7 @@ fn each(bits: &[AtomicU64], vertices: &[u32], mut wanted: u64) -> u64 {
 #[target_feature(enable = "avx2")]
 fn known_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
     let of_eight = |number: usize| {
-        // SAFETY: there are 64 vertices, and each has a bit. Other threads write none of these words during the step.
+        // SAFETY: there are 64 vertices, and each has a bit. Other threads write none of these words during the call.
         let known = unsafe { eight(bits, _mm256_loadu_si256(vertices.as_ptr().add(8 * number).cast::<__m256i>())) };
         u64::from(known) << (8 * number)
     };

@@ -1,36 +1,36 @@
-//! Cost of a task: memory, disk space, bytes that ranks exchange, and time.
+//! Cost of a task: memory, disk space, number of bytes that ranks exchange, and time.
 
 use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;
 use crate::results::OutputFormat;
 
-/// Bytes of a page. File sizes on disk are multiples of it.
+/// Page size in bytes. Sizes of files on disk are rounded up to a multiple of it.
 const PAGE: u64 = 4096;
 
-/// Size of a graph. Each number is exact or an upper bound, depending on what is known.
+/// Size of a graph. Each number is either exact or an upper bound, depending on what is known so far.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphSize<'a> {
-    /// Number of vertices with an edge.
+    /// Number of vertices with at least one edge.
     pub vertices: u64,
-    /// Direction of the edges.
+    /// Whether the edges are directed.
     pub direction: Direction,
     /// Number of edges of the simple graph.
     pub edges: u64,
-    /// Number of rows of each column of results.
+    /// Number of rows in each result column.
     pub rows: u64,
     /// Number of ids that the graph maps to vertices.
     pub ids: u64,
-    /// Whether the ids are sparse, so that results are in the order of a list of ids.
+    /// Whether the input's ids are sparse. If so, results are written in the order of a stored list of ids.
     pub sparse: bool,
-    /// Upper bound of the entries in a row of the lower half.
+    /// Upper bound on the number of entries in a row of the lower half.
     pub longest_row: u64,
-    /// Upper bound of the entries in a whole row (both halves), in one direction.
+    /// Upper bound on the number of entries in a whole row (both halves), in one direction.
     pub longest_whole_row: u64,
-    /// Upper bound of the number of blocks.
+    /// Upper bound on the number of blocks.
     pub blocks: u64,
     /// Number of entries of the longest row that is copied to a GPU; `None` until it is known.
     pub gpu_row: Option<u64>,
-    /// Bytes of host memory for reading the input again, including the list of sparse ids; 0 if there is no input.
+    /// Host memory in bytes for reading the input again, including the list of sparse ids; 0 if there is no input.
     pub reading: u64,
     /// Degrees of the graph, or of a graph that is probably similar.
     pub degrees: &'a DegreeRuns,
@@ -41,27 +41,27 @@ pub struct GraphSize<'a> {
 pub struct ListSize {
     /// Number of elements of the list.
     pub length: u64,
-    /// Bytes of host memory needed to read the list.
+    /// Host memory in bytes for reading the list.
     pub reading: u64,
 }
 
 impl GraphSize<'_> {
-    /// Returns the bytes of the files of all rows, in both halves or directions. Each edge is an entry of two rows. An
-    /// entry has 4 bytes, or 8 with its weight.
+    /// Returns the total size in bytes of the row files, in both halves or directions. Each edge is an entry of two
+    /// rows. An entry has 4 bytes, or 8 with its weight.
     pub fn rows_bytes(&self, weighted: bool) -> u64 {
         let entry = if weighted { 8 } else { 4 };
         2 * entry * self.edges
     }
 
-    /// Returns the number of entries in all rows of one direction.
+    /// Returns the total number of row entries in one direction.
     pub fn entries(&self) -> u64 {
         // An undirected edge is in the rows of both ends.
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
-    /// Returns the bytes on disk of one column of numbers, of the list of sparse ids, and of the checkpoints: one for
-    /// each trial, and one that is being written. A checkpoint has `checkpoint` bytes. A number has `width` bytes, and
-    /// at most `digits` digits as text.
+    /// Returns the disk space in bytes for one column of numbers, the list of sparse ids, and the checkpoints: one for
+    /// each trial, and one that is being written. A checkpoint has `checkpoint` bytes. A number has `width` bytes in
+    /// binary form, and at most `digits` digits as text.
     pub fn column_and_checkpoints(
         &self,
         resources: &RankResources,
@@ -73,8 +73,9 @@ impl GraphSize<'_> {
         column + ids + (u64::from(resources.trials) + 1) * (checkpoint + PAGE)
     }
 
-    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks. Blocks of `chunk` vertices go to the
-    /// ranks in turn. Vertices are in the order of descending degree, so the first rank has the most entries.
+    /// Returns an upper bound on the number of row entries of one of `ranks` ranks. Blocks of `chunk` vertices are
+    /// assigned to the ranks round-robin. Vertices are sorted by descending degree, so the first rank has the most
+    /// entries.
     pub fn entries_of_rank(&self, chunk: u64, ranks: usize) -> u64 {
         let (all, ranks) = (self.entries(), ranks as u64);
         if ranks <= 1 {
@@ -89,8 +90,8 @@ impl GraphSize<'_> {
     }
 }
 
-/// The ranks that compute a task, and the resources of each. Every node has the same number of ranks, and every rank
-/// the same number of threads.
+/// The ranks that compute a task, and the resources of each rank. Every node has the same number of ranks, and every
+/// rank the same number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct RankResources {
     /// Number of ranks that share the work.
@@ -101,15 +102,15 @@ pub struct RankResources {
     pub threads: usize,
     /// Whether every rank has a GPU that does the work.
     pub on_gpu: bool,
-    /// Bytes of GPU memory that each rank may take; 0 if unknown or if no GPU does the work.
+    /// GPU memory in bytes that each rank may allocate; 0 if unknown or if no GPU does the work.
     pub gpu_memory: u64,
-    /// Bytes of host memory for packed (compressed) rows that the GPU reads; `None` if rows are not packed.
+    /// Host memory in bytes for packed (compressed) rows that the GPU reads; `None` if rows are not packed.
     pub packed: Option<u64>,
-    /// Bytes of host memory that a rank has left for the task.
+    /// Host memory in bytes that a rank has left for the task.
     pub free: u64,
     /// Number of trials.
     pub trials: u32,
-    /// Format of the results.
+    /// File format of result columns.
     pub format: OutputFormat,
 }
 
@@ -123,25 +124,28 @@ impl RankResources {
 /// Cost of a task.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cost {
-    /// Bytes of host memory of a rank, in addition to what is in use before the task begins.
+    /// Host memory of a rank in bytes, in addition to the memory that is in use before the task begins.
     pub host_memory: u64,
-    /// Smallest number of bytes of host memory with which a rank can run the task.
+    /// Smallest host memory in bytes with which a rank can run the task.
     pub least_host_memory: u64,
-    /// Upper bound of the bytes that the task leaves on the disk: results, journals and checkpoints of all trials.
+    /// Upper bound on the disk space in bytes that remains in use after the task: results, journals and checkpoints of
+    /// all trials.
     pub disk: u64,
-    /// Bytes that all ranks together send to other ranks.
+    /// Number of bytes that all ranks together send to other ranks.
     pub exchange: u64,
-    /// Bytes of files that all ranks together read in random order. A run is fast if the page cache has room for them.
+    /// Total size in bytes of the files that the ranks read in random order. A run is fast if these files fit the page
+    /// cache.
     pub cached: u64,
-    /// Seconds of all trials, estimated from rates that were measured on one machine.
+    /// Estimated seconds of all trials, from rates that were measured on one machine.
     pub seconds: f64,
-    /// Kind of work: the name of the task, and the options that change its speed. Times of earlier runs are stored
+    /// Kind of work: the name of the task, and the options that affect its speed. Times of earlier runs are stored
     /// under this label.
     pub label: String,
 }
 
 impl Cost {
-    /// Returns the cost of work named `label` that takes `host_memory` bytes, not fewer, and nothing else.
+    /// Returns the cost of work with label `label` that needs exactly `host_memory` bytes of host memory. All other
+    /// costs are 0.
     pub fn of(label: &str, host_memory: u64) -> Cost {
         Cost { host_memory, least_host_memory: host_memory, label: label.into(), ..Cost::default() }
     }
@@ -152,8 +156,8 @@ mod tests {
     use super::*;
     use crate::algo::searches::ranks::OwnerRule;
 
-    /// Counts the entries of each rank vertex by vertex, with descending degrees. In every second graph, each edge
-    /// occurs twice.
+    /// Compares the bound with entry counts per rank, summed vertex by vertex. Degrees descend. In every second graph,
+    /// each edge occurs twice.
     #[test]
     fn no_rank_has_more_entries_than_the_bound() {
         let hubs = (0..512).map(|_| 4000u32).chain((0..4000).map(|_| 512));

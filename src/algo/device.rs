@@ -1,4 +1,4 @@
-//! Chooses the device of a task: the GPU of this rank, or its CPU. The job and all ranks decide together.
+//! Chooses the device of a task: the GPU of this rank, or its CPU. All ranks decide together.
 
 use crate::comm::{Comm, reports_for_node};
 use crate::error::{Error, Result};
@@ -28,13 +28,13 @@ pub struct Lease<'a> {
     pub cache: u64,
 }
 
-/// The chosen device, with the engine that was prepared for it.
+/// The chosen device, with the engine that was prepared for it. An engine is the state of an algorithm on a device.
 pub enum ChosenDevice<G, C> {
-    /// This rank computes on its GPU, with this engine.
+    /// The GPU of this rank, with its engine.
     Gpu(G),
-    /// All ranks compute on their CPUs, with this engine.
+    /// The CPU of this rank, with its engine. All ranks compute on their CPUs.
     Cpu(C),
-    /// This rank computes nothing, because other ranks have GPUs and this rank has none. Its CPU would hardly help.
+    /// No device: other ranks compute on GPUs, but this rank has none. Its CPU would hardly help.
     Nothing,
 }
 
@@ -49,8 +49,8 @@ impl<'a> Devices<'a> {
         if self.on_gpu.get() { "gpu" } else { "cpu" }
     }
 
-    /// Prepares an engine like [`Self::choose`], but with `cpu` if there are several ranks. `on_gpu` makes the engine
-    /// from the value that `gpu` returns. Collective.
+    /// Prepares an engine like [`Self::choose`], but always calls `cpu` if there are several ranks. `on_gpu` converts
+    /// the value that `gpu` returns into the engine. Collective.
     ///
     /// # Errors
     /// Errors of `gpu` and `cpu`.
@@ -71,7 +71,7 @@ impl<'a> Devices<'a> {
         }
     }
 
-    /// Prepares an engine with `gpu` if ranks have GPUs that can do the work, and with `cpu` otherwise. With
+    /// Prepares an engine with `gpu` if any ranks have GPUs that can do the work, and with `cpu` otherwise. With
     /// `run.device = "auto"`, also calls `cpu` if a GPU is too small. `is_local` says whether the CPU can read the
     /// graph. Collective: all ranks must call it.
     ///

@@ -1,4 +1,4 @@
-//! Passes over the edges of an input that signals can stop.
+//! Passes over the edges of an input. Signals can stop a pass.
 
 use crate::algo::round;
 use crate::comm::Comm;
@@ -10,8 +10,8 @@ use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 
-/// Calls `edge` with the raw ids of the ends of every edge of an input, on several threads. Each of `states` belongs to
-/// one thread. Returns the states, and the statistics of the pass.
+/// Calls `edge` with the raw ids of both ends of every edge of an input, on several threads. Each of `states` belongs
+/// to one thread. Returns the states, and the statistics of the pass.
 ///
 /// # Errors
 /// Errors of reading and of `edge`; [`crate::Error::Stopped`].
@@ -23,8 +23,8 @@ pub fn each_edge<S: Send>(
     formats::each_edge(input, states, &Signals, edge)
 }
 
-/// Reads the input of a prepared graph again: each rank hands a share of the edges to its `visitors`, which are one for
-/// each thread. Collective.
+/// Reads the input of a prepared graph again. Each rank reads a share of the edges, and passes them to its `visitors`:
+/// one for each thread. Collective.
 ///
 /// # Errors
 /// Errors of reading and of the visitors, including that the input has changed since the graph was built;

@@ -7,18 +7,18 @@ use crate::process::host;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Minimum time of a measurement, in seconds. The algorithm is repeated until so much time has passed. A shorter time
-/// is inexact, because meters advance in steps of up to a tenth of a second.
+/// Minimum duration of a measurement, in seconds. The algorithm is repeated until this time has passed. A shorter
+/// measurement is inexact, because meters advance in steps of up to a tenth of a second.
 pub const SECONDS: f64 = 3.0;
 
-/// The energy meters that this rank reads, or why it can't read them. Each meter is read by one rank: a GPU's meter by
-/// the first rank that uses the GPU, and the processors' meter by the first rank of a machine.
+/// The energy meters that this rank reads, or the reason why it can't read them. Each meter is read by one rank: the
+/// meter of a GPU by the first rank that uses the GPU, and the meter of the processors by the first rank of a machine.
 pub struct Meters {
     gpu: Option<Result<GpuMeter, String>>,
     cpu: Option<Result<CpuMeter, String>>,
 }
 
-/// A measurement of energy that has begun.
+/// An energy measurement that has begun.
 pub struct Measurement<'m> {
     meters: &'m Meters,
     gpu: Option<Result<f64, String>>,
@@ -26,12 +26,12 @@ pub struct Measurement<'m> {
     started: Instant,
 }
 
-/// The energy of an algorithm that ran several times.
+/// Energy of an algorithm that ran several times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
     /// Measured time in seconds.
     pub seconds: f64,
-    /// Why no meter could be read; `None` if at least one could be read.
+    /// Reason why no meter could be read; `None` if at least one could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Joules of all ranks: the sum of `gpu_joules` and `cpu_joules`.
@@ -43,20 +43,20 @@ pub struct Energy {
     /// Joules of the processors; `None` if the meter of any machine could not be read.
     #[serde(default)]
     pub cpu_joules: Option<f64>,
-    /// Number of rounds: how often the algorithm ran in the measured time.
+    /// Number of times that the algorithm ran during the measurement (rounds).
     #[serde(default)]
     pub rounds: u64,
-    /// Joules of one round.
+    /// Joules per round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules_per_round: Option<f64>,
-    /// Millions of traversed edges per second and watt.
+    /// Millions of traversed edges per joule (MTEPS per watt).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mteps_per_watt: Option<f64>,
 }
 
 impl Energy {
-    /// Adds the number of rounds, and the energy per round and per edge. `edges` is the number of edges that all rounds
-    /// traversed.
+    /// Sets the number of rounds, and computes the energy per round and per edge. `edges` is the number of edges that
+    /// all rounds together traversed.
     pub fn per_round(self, rounds: u64, edges: u64) -> Energy {
         let joules = self.joules.filter(|&joules| joules > 0.0);
         let mteps_per_watt = joules.map(|joules| edges as f64 / 1e6 / joules);
@@ -64,7 +64,7 @@ impl Energy {
     }
 }
 
-/// Joules that one rank read, by kind of meter; `None` if the rank reads no meter of the kind.
+/// Joules that one rank measured, by kind of meter; `None` if the rank reads no meter of that kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Joules {
     gpu: Option<Result<f64, String>>,
@@ -95,8 +95,8 @@ impl Measurement<'_> {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Ends the measurement. Returns the seconds, and the joules that the meters of all ranks read. Collective: all
-    /// ranks must call it.
+    /// Ends the measurement. Returns its duration in seconds, and the joules that the meters of all ranks measured.
+    /// Collective: all ranks must call it.
     pub fn end(self, comm: &Comm) -> Energy {
         let seconds = self.seconds();
         let meters = self.meters;
@@ -111,8 +111,8 @@ impl Measurement<'_> {
     }
 }
 
-/// Adds up the energy of all ranks. The joules of GPUs or of processors count only if every meter of that kind could be
-/// read.
+/// Adds up the energy of all ranks. The sum of the GPU joules or of the processor joules is reported only if every
+/// meter of that kind could be read.
 fn sum(seconds: f64, ranks: &[Joules]) -> Energy {
     let of_kind = |of: fn(&Joules) -> &Option<Result<f64, String>>, none: &str| {
         let read: Vec<f64> = ranks.iter().filter_map(|rank| of(rank).clone()).collect::<Result<_, _>>()?;

@@ -1,4 +1,4 @@
-//! The kinds of input that algorithms compute on: graphs and lists.
+//! The two kinds of input of algorithms: graphs and lists.
 
 use super::cost::{GraphSize, ListSize};
 use super::verify::{ListResults, Results};
@@ -20,7 +20,7 @@ pub type InputRef<'a> = ByInput<&'a Graph, &'a List>;
 /// Size of a graph or a list.
 pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 
-/// Results of a task on a graph or on a list, for checks.
+/// Results of a task on a graph or on a list, which checks read.
 pub type ResultsRef<'a, 'b> = ByInput<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl<G, L> ByInput<G, L> {
@@ -41,10 +41,10 @@ pub trait Input: Sized + 'static {
     fn pick<G, L>(value: ByInput<G, L>) -> Option<Self::Of<G, L>>;
 }
 
-/// The size of an input of kind `I`, as far as it is known.
+/// Size of an input of kind `I`, as far as it is known.
 pub type SizeOf<'a, 'b, I> = <I as Input>::Of<&'a GraphSize<'b>, &'a ListSize>;
 
-/// The results of one task on an input of kind `I`, for checks.
+/// Results of one task on an input of kind `I`, which checks read.
 pub type ResultsOf<'a, 'b, I> = <I as Input>::Of<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl Input for Graph {

@@ -1,21 +1,24 @@
 //! The algorithms. Each has a folder with all of its code except its GPU kernels, which are in `kernels/`.
 //!
-//! [`ALGORITHMS`] is the registry. An algorithm implements [`Algorithm`] with its own types. A job sees the algorithm
-//! as a [`Task`] without these types, and lends it a [`Run`] to compute with. To add an algorithm, add a folder here,
+//! [`ALGORITHMS`] is the registry. An algorithm implements [`Algorithm`] with its own types. A job uses the algorithm
+//! as a [`Task`], without these types, and lends it a [`Run`] to compute with. To add an algorithm, add a folder here,
 //! its kernels, a job file under `configs/` and a line in the registry.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `algorithm`, `input`, `task` | the trait of algorithms; graphs and lists; algorithms without their types, and the
-//! registry's entries |
-//! | `run`, `device`, `cost`, `verify` | what a job lends an algorithm for a trial; devices; costs; checks |
-//! | `bfs`, `traverse`, `dfs`, `components`, `cdlp`, `cores`, `pagerank`, `betweenness`, `distances`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
-//! | `searches` | code that searches from many sources share |
+//! | `algorithm`, `input` | the trait of algorithms; the two kinds of input: graphs and lists |
+//! | `task` | algorithms with their types erased, and the entries of the registry |
+//! | `run`, `device` | what a job lends an algorithm for a trial; the choice between GPU and CPU |
+//! | `cost`, `verify` | estimated costs; checks of results |
+//! | `triangle`, `bfs`, `traverse`, `dfs`, `components`, `cdlp` | algorithms |
+//! | `cores`, `pagerank`, `betweenness`, `distances`, `sssp`, `listrank` | algorithms |
+//! | `sums` | an algorithm for tests only |
+//! | `searches` | code shared by algorithms that search from many sources |
 //! | `sources`, `weights` | keys that several tables have |
-//! | `bits`, `rows`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, rows of neighbours,
-//! passes over rows and over the edges of an input |
+//! | `bits`, `rows` | code shared by algorithms: sets of vertices; rows of neighbours |
+//! | `row_parts`, `edges` | code shared by algorithms: passes over rows, and over the edges of an input |
 //! | `round` | how ranks agree after a round to continue, to save or to stop |
-//! | `team` | threads that work together, a barrier, and short rounds by one thread |
+//! | `team` | threads that work together: a barrier, and short rounds by one thread |
 //! | `energy` | energy of a trial |
 
 mod algorithm;
@@ -87,10 +90,11 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
 }
 
-/// Returns the description of the column of results in `file`, a path below `out/`.
+/// Returns the description of the result column in `file`, a path below `out/`.
 pub fn about_column(file: &Path) -> Option<&'static About> {
     let stem = file.file_stem()?;
-    // The algorithm in whose folder the file is comes first, because others may have a column of the same name.
+    // Columns of the algorithm whose folder contains the file come first, because others may have a column of the same
+    // name.
     let in_folder = ALGORITHMS.iter().filter(|algorithm| file.iter().any(|part| part == algorithm.name));
     let mut columns = in_folder.chain(ALGORITHMS).flat_map(|algorithm| algorithm.columns).chain([&About::IDS]);
     columns.find(|column| stem == column.name)

@@ -1,4 +1,4 @@
-//! Graphs for tests: as sets of neighbours, and as rows in memory.
+//! Graphs for tests, as sets of neighbours and as rows in memory.
 
 use crate::graph::block_store::BlockStore;
 use crate::graph::degrees::DegreeSummary;
@@ -21,7 +21,7 @@ pub fn budget(free: u64) -> Budget {
     Budget::new(crate::memory::limit_leaving(free, 4), 4).unwrap()
 }
 
-/// A graph as sets of neighbours. For each vertex, it has the heads of the out-edges and the tails of the in-edges.
+/// A graph as sets of neighbours. Stores the heads of the out-edges and the tails of the in-edges of each vertex.
 pub struct Model {
     pub direction: Direction,
     pub heads: Vec<BTreeSet<u32>>,
@@ -64,7 +64,7 @@ impl Model {
         self.heads.len() as u32
     }
 
-    /// Makes the rows of a half in memory, in blocks of about `target` entries.
+    /// Builds one half of the rows in memory, in blocks of about `target` entries.
     fn half(&self, half: Half, target: u64) -> BlockStore {
         let layout = Layout::of_half(&self.runs, target, half, self.direction);
         let row = |row: u64| {
@@ -133,7 +133,7 @@ impl Model {
         graph
     }
 
-    /// Writes the order of vertices to the folder of the graph. Messages that name vertices read it.
+    /// Writes the order of vertices to the folder of the graph. Messages need it to name vertices.
     pub fn write_order(&self, folder: &Path) {
         let mut map = budget(1 << 20).zeroed::<u32>(self.map.len(), "a test").unwrap();
         map.copy_from_slice(&self.map);

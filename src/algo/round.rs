@@ -1,4 +1,4 @@
-//! The end of a round of work by all ranks, after which they continue, save a checkpoint or stop together.
+//! End of a round of work, after which all ranks together continue, save a checkpoint or stop.
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -18,17 +18,17 @@ pub fn load<T>(comm: &Comm, checkpoint: &Checkpoint, read: impl FnOnce(&Saved) -
 /// Decision of all ranks at the end of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundEnd {
-    /// Whether the round does not count, because a stop interrupted it on some rank.
+    /// Whether the round must be discarded, because a stop interrupted it on some rank.
     pub is_cut: bool,
     /// Whether some rank was asked to stop.
     pub stops: bool,
-    /// Whether the checkpoint of rank 0 is due.
+    /// Whether rank 0 is due to save a checkpoint.
     pub is_due: bool,
 }
 
 impl RoundEnd {
     /// Decides together with all ranks whether the round counts, whether to stop and whether to save. `is_whole` says
-    /// whether this rank completed its work. Collective.
+    /// whether this rank completed its work in the round. Collective.
     pub fn agree(comm: &Comm, is_whole: bool, checkpoint: &Checkpoint) -> RoundEnd {
         let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
         let mut wants = wants.map(u64::from);
@@ -50,8 +50,8 @@ pub fn is_whole(work: Result<()>) -> Result<bool> {
     }
 }
 
-/// Returns an error if this process was asked to stop and is the only rank. Several ranks stop together, by [`agree`]
-/// or [`RoundEnd::agree`].
+/// Returns an error if this process was asked to stop and is the only rank. Several ranks stop together: see [`agree`]
+/// and [`RoundEnd::agree`].
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -73,7 +73,7 @@ pub fn agree<T>(comm: &Comm, work: Result<T>) -> Result<T> {
     done.filter(|_| !is_cut).ok_or(Error::Stopped("a signal"))
 }
 
-/// Returns the error that ends a trial after a stop, once rank 0 has saved. Collective.
+/// Returns the error that ends a trial after a stop, once rank 0 has saved its checkpoint. Collective.
 pub fn stopped(comm: &Comm) -> Error {
     // The first rank that returns ends the job on all ranks, so it must wait for the rank that saves.
     comm.barrier();

@@ -1,4 +1,4 @@
-//! A pass over the rows of the lower half by several threads. The pass visits each edge of the graph once.
+//! A pass of several threads over the rows of the lower half. It visits each edge of the graph once.
 
 use super::team::check_parts;
 use crate::error::Result;
@@ -11,19 +11,20 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Number of rows that a thread processes at a time.
 const PART: usize = 2048;
 
-/// Consecutive rows of a block.
+/// A range of consecutive rows of a block.
 pub struct RowPart<'a> {
-    /// Number of the block.
+    /// Index of the block.
     pub number: usize,
-    /// The block that has the rows. If rows are packed (compressed), it is a copy of these rows alone, unpacked.
+    /// The block that contains the rows. If the rows are stored packed (compressed), this is an unpacked copy of this
+    /// range only.
     pub block: Block<'a>,
-    /// The rows, numbered from the first row of `block`.
+    /// Range of rows, relative to the first row of `block`.
     pub rows: Range<usize>,
 }
 
 impl<'a> RowPart<'a> {
-    /// Yields the vertex of each row, whether the row has its in-neighbours, and the neighbours. The row of an
-    /// undirected graph has out-neighbours.
+    /// Yields `(vertex, is_in, neighbours)` for each row. `is_in` is true for a row of in-neighbours. It is always
+    /// false if the graph is undirected.
     pub fn each_row(&self, direction: Direction) -> impl Iterator<Item = (u32, bool, &'a [u32])> {
         let RowPart { block, ref rows, .. } = *self;
         rows.clone().map(move |local| {
@@ -34,9 +35,10 @@ impl<'a> RowPart<'a> {
     }
 }
 
-/// Calls `work` with parts of all rows, on several threads. `state` makes a state for each thread, which `work` gets.
-/// Frees each block when all of its rows are done. Returns the states of all threads. If `work` fails, returns the
-/// failure of the first part that fails, so the result does not depend on the number of threads.
+/// Calls `work` with all rows, in ranges of up to `PART` rows, on several threads. `state` creates a state for each
+/// thread, which is passed to `work`. Releases each block after its last row. Returns the states of all threads. If
+/// `work` fails, returns the failure of the first range that fails in row order, so the result does not depend on the
+/// number of threads.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -55,7 +57,7 @@ pub fn check_rows<S: Send, F: Send>(
         let (b, part) = parts[part.start];
         let of_part = part * PART..(rows.size(b).rows as usize).min((part + 1) * PART);
         let part = match rows.packed() {
-            // Each part of packed rows is unpacked into a separate block.
+            // Each range of packed rows is unpacked into a separate block.
             Some(_) => {
                 let block = rows.part(b, of_part, unpacked);
                 RowPart { number: b, block, rows: 0..block.rows() }

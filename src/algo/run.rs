@@ -1,4 +1,4 @@
-//! Resources that a job lends a task for one trial. The job opens all files, so that an algorithm opens none itself.
+//! Resources that a job lends a task for one trial. The job opens all files, so algorithms open none themselves.
 
 use super::device::Devices;
 use super::energy::Meters;
@@ -25,13 +25,13 @@ pub struct Run<'a> {
     pub devices: &'a Devices<'a>,
     /// Number of finished units, which the progress display shows.
     pub progress: &'a StageProgress,
-    /// Writer of results, for rank 0 only.
+    /// Writer of result columns, for rank 0 only.
     pub columns: Columns<'a>,
     /// Whether this is the trial whose results are kept.
     pub is_last: bool,
-    /// Opens the edges of the input again, with loops and repeated edges but without weights. `None` for a list, and
-    /// for a graph that another job prepared. The input may have changed, so the algorithm must compare its checksum
-    /// with the checksum of the graph.
+    /// Opens the edges of the input again, with self-loops and repeated edges but without weights. `None` for a list,
+    /// and for a graph that another job prepared. The input may have changed, so the algorithm must compare its
+    /// checksum with the checksum of the graph.
     pub input: Option<&'a dyn Fn() -> Result<Input>>,
     /// Paths of the trial's journals and checkpoints.
     pub units: Units<'a>,
@@ -48,25 +48,25 @@ pub struct Units<'a> {
     pub folder: &'a Path,
     /// Name of the algorithm.
     pub algorithm: &'a str,
-    /// Number of the trial, from 0.
+    /// 0-based index of the trial.
     pub trial: u32,
     /// Key of the task's stage: a hash of everything that its results depend on.
     pub key: u64,
 }
 
-/// Kind of a file in which a trial keeps finished units.
+/// Kind of a file or folder in which a trial stores finished units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitsKind {
-    /// `ALGORITHM.TRIAL`: the results of units, one after the other.
+    /// Journal, named `ALGORITHM.TRIAL`: the results of finished units, one record after the other.
     Journal,
-    /// `ALGORITHM.TRIAL.checkpoint`: arrays, and the units that they cover.
+    /// Checkpoint, named `ALGORITHM.TRIAL.checkpoint`: arrays, and the numbers of the units that they cover.
     Checkpoint,
-    /// `ALGORITHM.TRIAL.files`: a folder of the algorithm's own files, for data that does not fit memory.
+    /// Folder, named `ALGORITHM.TRIAL.files`, with the algorithm's own files for data that does not fit memory.
     Files,
 }
 
 impl Units<'_> {
-    /// Parses a file name into the algorithm, the trial and the kind of the file.
+    /// Parses a file name into the name of the algorithm, the index of the trial and the kind of the file.
     pub fn named(file: &str) -> Option<(&str, u32, UnitsKind)> {
         let (algorithm, rest) = file.split_once('.')?;
         match rest.split_once('.') {
@@ -86,13 +86,13 @@ impl Units<'_> {
         self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
     }
 
-    /// Returns the records of the finished units, or no records if there is no journal with this key. Does not change
-    /// the journal, because its job may be running.
+    /// Returns the records of finished units, or no records if there is no journal with this key. Does not change the
+    /// journal, because its job may be running.
     pub fn peek(&self) -> Vec<Record> {
         journal::peek(&self.path(UnitsKind::Journal), self.key).map(|peek| distinct(&peek.records)).unwrap_or_default()
     }
 
-    /// Opens the journal, and returns it with the records of the finished units. For rank 0 only.
+    /// Opens the journal, and returns it together with the records of finished units. For rank 0 only.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -106,7 +106,7 @@ impl Units<'_> {
         Checkpoint::new(self.path(UnitsKind::Checkpoint), self.key)
     }
 
-    /// Returns the folder of the algorithm's own files, and creates it if necessary. The folder may have files of
+    /// Returns the folder of the algorithm's own files, and creates it if necessary. The folder may contain files of
     /// earlier jobs with other keys. For rank 0 only.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The key `sources`: the vertices at which an algorithm begins, by the input's ids.
+//! The key `sources`: the input ids of the vertices at which an algorithm begins.
 
 use crate::error::{At, Error, Result};
 use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
@@ -12,7 +12,7 @@ use crate::store::map::as_u64;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Maximum number of vertices that a table names. The number is limited because each source gets a folder of results.
+/// Maximum number of vertices that a table may name. It is limited because each source gets a folder of results.
 const MOST: usize = 1 << 16;
 
 /// The sources of a table, in the order of the table.
@@ -48,8 +48,8 @@ impl Sources {
     }
 }
 
-/// Reads a list of at most [`MOST`] ids, and refuses an id that occurs twice. Messages use the nouns `one` and `many`
-/// for an id and for several ids.
+/// Reads a list of at most [`MOST`] ids, and rejects an id that occurs twice. `one` and `many` are the nouns that
+/// messages use for one id and for several ids.
 pub fn distinct_ids(
     field: &Field<'_>,
     (one, many): (&str, &str),
@@ -91,7 +91,8 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
     Ok(dense(&named, folder, info)?.into_iter().map(vertex).collect())
 }
 
-/// Returns the dense id of each named vertex: its place among the ids that occur. The vertex may have no edges.
+/// Returns the dense id of each named vertex. If ids are sparse or strings, it is the index in the sorted list of ids
+/// that occur; otherwise it is the raw id. The vertex may have no edges.
 ///
 /// # Errors
 /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the list
@@ -104,7 +105,7 @@ pub fn dense(named: &[NamedVertex], folder: &Path, info: &InputInfo) -> Result<V
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let dense = |RawId(id)| match list {
         Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),
-        // A header may declare more vertices than fit 32-bit ids. The vertices with larger ids have no edge.
+        // A header may declare more vertices than fit 32-bit ids. The vertices with larger ids have no edges.
         None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
     };
     let names = match info.names {

@@ -1,4 +1,4 @@
-//! Tasks of a job, and entries of the registry. Both stand for algorithms without their types.
+//! Tasks of a job, and entries of the registry. Both represent algorithms with their types erased.
 
 use super::algorithm::{Algorithm, Answer, Needs};
 use super::cost::{Cost, RankResources};
@@ -21,14 +21,14 @@ use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// One table of a job: an [`Algorithm`] with its options, independent of its types. Most methods call the method of
+/// One table of a job: an [`Algorithm`] with its options, whose types are erased. Most methods call the method of
 /// [`Algorithm`] with the same name. Results are JSON values, as the manifest stores them.
 pub trait Task: Debug + Send + Sync {
     /// Returns [`Algorithm::NAME`].
     fn name(&self) -> &'static str;
     /// Returns true if the task computes on a list.
     fn is_on_list(&self) -> bool;
-    /// Returns the options as a table with every default filled in.
+    /// Returns the table of options, with defaults filled in.
     fn table(&self) -> Value;
     /// Calls [`Algorithm::needs`].
     fn needs(&self) -> Needs;
@@ -82,14 +82,14 @@ impl PartialEq for dyn Task {
 pub struct Outcome {
     /// The [`Algorithm::Output`] as JSON. Every trial must find the same result.
     pub found: Value,
-    /// The [`Algorithm::Details`] as JSON. The report merges its fields with the fields of the output, also in lists of
-    /// objects.
+    /// The [`Algorithm::Details`] as JSON. The report merges its fields with the fields of the output, also within
+    /// lists of objects.
     pub how: Value,
-    /// Seconds that the algorithm took, including seconds in earlier runs of the job.
+    /// Seconds that the trial took, including seconds in earlier runs of the job.
     pub seconds: f64,
 }
 
-/// Makes a task from the options of an algorithm.
+/// Creates a task from the options of an algorithm.
 pub fn task<A: Algorithm>(options: A) -> Arc<dyn Task> {
     Arc::new(Erased(options))
 }
@@ -184,7 +184,7 @@ impl<A: Algorithm> Task for Erased<A> {
     }
 }
 
-/// Returns the input if it is of the algorithm's kind. All inputs of a job are of one kind.
+/// Returns the input if it is of the algorithm's kind. All inputs of a job are of the same kind.
 fn of_kind<A: Algorithm, G, L>(value: ByInput<G, L>) -> Result<<A::Input as Input>::Of<G, L>> {
     A::Input::pick(value).ok_or_else(|| Error::internal("compute a task", "its input is of another kind"))
 }
@@ -229,7 +229,7 @@ pub struct Entry {
     /// Calls [`Algorithm::sentences`] with a result from the report. Returns no sentences if another version wrote the
     /// result.
     pub sentences: fn(&Value) -> Vec<String>,
-    /// Calls [`Algorithm::figures`] with a result from the report. Returns no figures if another version wrote the
+    /// Calls [`Algorithm::figures`] with a result from the report. Returns no charts if another version wrote the
     /// result.
     pub figures: fn(&Value) -> Vec<Figure>,
 }

@@ -1,4 +1,4 @@
-//! The key `weights` of an algorithm's table: the weights of the input, or random weights.
+//! The key `weights` of an algorithm's table, which selects the weights of the input, or random weights.
 
 use crate::formats::WeightType;
 use crate::graph::GraphWeights;
@@ -6,12 +6,12 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::jobfile::{Diagnostics, Field};
 use serde::{Deserialize, Serialize};
 
-/// Keys that `weights` may have if it is a table.
+/// Keys that `weights` may contain if it is a table.
 const KEYS: [&str; 3] = ["uniform", "seed", "unit"];
 const FORMS: &str =
     "expected \"file\", { uniform = [1, 1000], seed = 1 }, { uniform = [0.0, 1.0], seed = 1 } or { unit = true }";
 
-/// Where a task takes its weights from.
+/// Source of the weights that a task uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WeightSource {
@@ -23,8 +23,8 @@ pub enum WeightSource {
 }
 
 impl WeightSource {
-    /// Reads the key `weights` of an algorithm's table, which is `"file"` or a table. Reports mistakes to
-    /// `diagnostics`, and then returns `None`.
+    /// Parses the key `weights` of an algorithm's table, which is `"file"` or a table. If there are mistakes, reports
+    /// them to `diagnostics` and returns `None`.
     pub fn parse(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightSource> {
         if field.is_table() {
             return drawn(field, diagnostics).map(WeightSource::Drawn);
@@ -40,12 +40,12 @@ impl WeightSource {
     pub fn kind(self, stored: Option<GraphWeights>) -> WeightType {
         match self {
             WeightSource::Drawn(drawn) => drawn.kind(),
-            // A graph without edges has no weights, so any type will do.
+            // A graph without edges has no weights, so any type is correct.
             WeightSource::File => stored.map_or(WeightType::U32, |weights| weights.kind),
         }
     }
 
-    /// Returns an upper bound of the weights, in the form in which they are stored. It is 2^32 - 1 if the weights come
+    /// Returns an upper bound on the weights, in the form in which they are stored. It is 2^32 - 1 if the weights come
     /// from the input.
     pub fn largest(self) -> u32 {
         match self {

@@ -3,16 +3,17 @@
 use super::unit::tick;
 use super::{Axis, Scale, Unit};
 
-/// An axis laid out over a length in the picture's units.
+/// An axis that is laid out over a length in coordinate units.
 #[derive(Debug, Clone)]
 pub(super) struct AxisLayout {
     scale: ScaleLayout,
     length: f64,
-    /// Positions of ticks, each with its text.
+    /// Ticks, each as its position and its text.
     pub ticks: Vec<(f64, String)>,
     /// The name of the ticks' unit.
     pub unit: String,
-    /// Position and width of each gap between parts, and the length of time that it stands for.
+    /// Gaps between the linear parts of a scale. Each gap consists of its position, its width, and the difference of
+    /// values (such as the duration) that it stands for.
     pub gaps: Vec<(f64, f64, f64)>,
 }
 
@@ -20,10 +21,10 @@ pub(super) struct AxisLayout {
 enum ScaleLayout {
     /// Linear scale from 0 to this value.
     Linear(f64),
-    /// Logarithmic scale: log10 of its start, log10 of its end, and the length reserved for 0 before its start.
+    /// Logarithmic scale: log10 of its first value, log10 of its last value, and the length reserved for 0 before it.
     Log(f64, f64, f64),
-    /// Linear parts with gaps between them. Each part has its first value, its last value and the position where it
-    /// begins. The last field is the length per unit of value.
+    /// Linear parts with gaps between them. Each part consists of its first value, its last value and the position
+    /// where it begins. The last field is the length per unit of value.
     Parts(Vec<(f64, f64, f64)>, f64),
 }
 
@@ -31,8 +32,8 @@ enum ScaleLayout {
 const TICKS: f64 = 6.0;
 /// Length that a logarithmic axis reserves for the value 0.
 const ZERO: f64 = 44.0;
-/// Smallest and largest value that a linear axis supports. Beyond them, floats can't represent the steps between ticks.
-/// A larger value is drawn at the end of the axis. A part outside this range is not drawn.
+/// Smallest and largest value that a linear axis supports. Beyond them, floats can't represent the steps between
+/// ticks. A larger value is drawn at the end of the axis. A part outside this range is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
 impl AxisLayout {
@@ -88,7 +89,7 @@ impl AxisLayout {
             laid.push((from, to, at));
             at += (to - from) * per;
         }
-        // Ticks count only the time within parts.
+        // Ticks measure only the time within parts.
         let (factor, unit) = axis.unit.along(all);
         let step = factor * step(all / factor);
         let place = |within: f64| {
@@ -174,7 +175,8 @@ mod tests {
         assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
     }
 
-    /// The values of a report may be wrong, because its files may be damaged or come from somebody else.
+    /// Checks that an axis has few ticks for any values. The values of a report may be wrong, because its files may
+    /// be damaged or come from somebody else.
     #[test]
     fn an_axis_has_few_ticks_whatever_its_values_are() {
         const LENGTH: f64 = 700.0;

@@ -1,7 +1,7 @@
-//! Figures: the description of a figure, its drawing as SVG, and the table of the same numbers.
+//! Charts: their description as a [`Figure`], their drawing as SVG, and tables of the same numbers.
 //!
-//! Code that has numbers to show describes them as a [`Figure`]. Both the drawing and the table are made from its
-//! marks, so no picture is without its numbers.
+//! Every chart of the program is described as a [`Figure`]. Both the drawing and the table are made from its marks,
+//! so no picture is without its numbers.
 
 mod axis;
 pub mod draw;
@@ -14,10 +14,10 @@ pub use unit::Unit;
 use crate::quote::clip_to;
 use serde::Serialize;
 
-/// A picture and the numbers in it.
+/// A chart: a picture and the numbers in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// The title, which says what the figure shows.
+    /// The title, which says what the chart shows.
     pub title: String,
     /// How to read the picture, in a sentence or two.
     pub caption: String,
@@ -25,11 +25,11 @@ pub struct Figure {
     pub x: Axis,
     /// The vertical axis. In a heat map it is the quantity that the colour shows.
     pub y: Axis,
-    /// The marks that show the numbers.
+    /// The marks, such as lines or bars, that show the numbers.
     pub marks: Marks,
 }
 
-/// An axis of a figure.
+/// An axis of a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
     /// Name of the quantity along the axis.
@@ -55,7 +55,7 @@ pub enum Scale {
     Parts(Vec<(f64, f64)>),
 }
 
-/// The marks of a figure.
+/// The marks of a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Marks {
@@ -177,14 +177,14 @@ impl Spread {
 }
 
 impl Figure {
-    /// Returns a figure with a horizontal axis `x` and a vertical axis `y`.
+    /// Returns a chart with a horizontal axis `x` and a vertical axis `y`.
     pub fn new(title: impl Into<String>, caption: impl Into<String>, [x, y]: [Axis; 2], marks: Marks) -> Figure {
         Figure { title: title.into(), caption: caption.into(), x, y, marks }
     }
 
-    /// Returns a figure of a distribution: how many things are in each of `bins`, and how many are in that bin or a
-    /// later one. A bin is its smallest number, its largest number and its count of things; bins are in ascending
-    /// order. Both axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for 0.
+    /// Returns a chart of a distribution: the number of `things` in each of `bins`, and the number in that bin and
+    /// all later ones. A bin consists of its smallest value, its largest value and its count of things. Bins are in
+    /// ascending order. Both axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for 0.
     pub fn distribution(title: &str, caption: &str, things: &str, number: &str, bins: &[(f64, f64, f64)]) -> Figure {
         let mut left: f64 = bins.iter().map(|(_, _, count)| count).sum();
         let mut from_here = Vec::new();
@@ -203,7 +203,7 @@ impl Figure {
         Figure::new(title, caption, [x, Axis::log(things, Unit::Count)], Marks::Lines(lines))
     }
 
-    /// Returns a copy of the figure with all texts clipped to `characters` characters, because names may come from
+    /// Returns a copy of the chart with all texts clipped to `characters` characters, because names may come from
     /// somebody else.
     fn clipped(&self, characters: usize) -> Figure {
         let clip = |text: &String| clip_to(text, characters);
@@ -228,7 +228,7 @@ impl Figure {
         Figure::new(clip(&self.title), clip(&self.caption), [axis(&self.x), axis(&self.y)], marks)
     }
 
-    /// Returns true if the figure has nothing to draw.
+    /// Returns true if the chart has nothing to draw.
     pub fn is_empty(&self) -> bool {
         match &self.marks {
             Marks::Lines(lines) => lines.iter().all(|line| line.style == Style::Limit || line.points.is_empty()),

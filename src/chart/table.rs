@@ -7,7 +7,7 @@ use crate::quote::clip_to;
 use maud::{Markup, html};
 use serde::{Serialize, Serializer};
 
-/// Maximum number of characters of a text cell that is kept on one line.
+/// Maximum number of characters of a text cell that is not wrapped.
 const SHORT: usize = 24;
 
 /// A table of numbers and texts.
@@ -22,7 +22,7 @@ pub struct Table {
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableColumn {
-    /// The heading of the column.
+    /// The header of the column.
     pub name: String,
     /// The unit of the column's numbers.
     pub unit: Unit,
@@ -119,8 +119,8 @@ impl Cell {
     }
 }
 
-/// Formats a text as a field of CSV. A text that a spreadsheet would interpret as a formula gets an apostrophe in
-/// front.
+/// Formats a text as a field of CSV. A text that a spreadsheet would interpret as a formula is prefixed with an
+/// apostrophe.
 pub fn field(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     match text.contains([',', '"', '\n', '\r']) {
@@ -130,8 +130,8 @@ pub fn field(text: &str) -> String {
 }
 
 impl Table {
-    /// Returns a table whose first column has the names of its rows under the heading `first`. Each row has its name
-    /// and the cells of the other columns.
+    /// Returns a table whose first column contains the names of its rows under the header `first`. Each row consists
+    /// of its name and the cells of the other columns.
     pub fn of_names(
         first: &str,
         columns: impl IntoIterator<Item = TableColumn>,
@@ -143,7 +143,7 @@ impl Table {
         }
     }
 
-    /// Returns the table as HTML. The cells of the first column are the headings of its rows.
+    /// Returns the table as HTML. The cells of the first column are the headers of its rows.
     pub fn html(&self, caption: &str) -> Markup {
         html! {
             table {
@@ -184,7 +184,7 @@ impl Table {
         all
     }
 
-    /// Formats the table as lines of CSV. The heading of each column contains its base unit.
+    /// Formats the table as lines of CSV. The header of each column contains its base unit.
     pub fn csv(&self) -> String {
         let heading = self.columns.iter().map(|column| match column.unit {
             Unit::Text | Unit::Count | Unit::Number => field(&column.name),

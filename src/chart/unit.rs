@@ -1,4 +1,4 @@
-//! Units of the quantities in figures, and numbers formatted in these units for people.
+//! Units of the quantities in charts, and formatting of numbers in these units for people.
 
 use crate::process::formatting::{bytes, duration};
 use serde::{Serialize, Serializer};

@@ -1,4 +1,5 @@
-//! Ends a job of several ranks when one of them can't go on. All ranks end at once, with the exit code of the cause.
+//! Ends a job of several ranks when one of them can't continue. All ranks end at once, with the exit code of the
+//! original error.
 
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
@@ -9,21 +10,22 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Time that a rank other than 0 waits for rank 0 to end the job, after an error that rank 0 probably has as well.
+/// Time that a rank other than 0 waits for rank 0 to end the job, after an error that probably occurs on rank 0 as
+/// well.
 const SAME_ERROR_WAIT: Duration = Duration::from_secs(5);
-/// Time that a stopped rank waits for rank 0 to save finished work.
+/// Time that a rank that was stopped by a signal waits for rank 0 to save finished work.
 const SAVE_WAIT: Duration = Duration::from_secs(8);
-/// Time that rank 0 waits for the other ranks to stop and close their files.
+/// Time that rank 0, after a signal, waits for the other ranks to stop and close their files.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// Time that a launcher gets to read the last line of output of a process before the process ends.
+/// Maximum time that a process waits, before it ends, for the launcher to read its last line of output.
 const READ_WAIT: Duration = Duration::from_secs(1);
 
-/// Exit code of a job that lost a rank.
+/// Exit code of a job in which a rank was lost.
 const LOST: u8 = 9;
 
-/// Whether this process got SIGCONT. Open MPI's launcher sends it before it ends a process by SIGTERM and SIGKILL.
-/// Other launchers begin with SIGTERM.
+/// Whether this process has received SIGCONT. Open MPI's launcher sends it before it ends a process by SIGTERM and
+/// SIGKILL. Other launchers begin with SIGTERM.
 static LAUNCHER_ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Installs the signal handler that notices when a launcher begins to end this process.
@@ -32,8 +34,9 @@ pub(super) fn watch_launcher() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, LAUNCHER_ENDING.clone());
 }
 
-/// Installs a panic hook that prints one line and, if there are several ranks, ends all of them with exit code 9. It
-/// must be called first in `main`, because a panic on one rank would leave the others waiting forever.
+/// Installs a panic hook that prints one line and, if there are several ranks, ends all of them with exit code 9.
+/// Without the hook, a panic on one rank would leave the others waiting forever, so `main` must call this function
+/// first.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if panics::are_caught() {
@@ -46,8 +49,8 @@ pub fn report_panics() {
         let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comm = OPEN.get();
         if text.contains("Resource temporarily unavailable") {
-            // If the system can't start a thread, that is not a bug of this program. The process must end, because
-            // other threads would wait for that thread forever.
+            // A failure to start a thread is not a bug of this program. The process must end, because other threads
+            // would wait for the missing thread forever.
             let error = Error::thread();
             print(&with_rank(comm, &error.to_string()));
             match comm {
@@ -66,16 +69,16 @@ pub fn report_panics() {
 
 /// Prints `error` and ends the job on all ranks with its exit code.
 ///
-/// If all ranks probably have the same error (in the job file or the input), only rank 0 prints it. The other ranks
-/// wait some seconds for rank 0 to end the job, and print the error if it does not. A rank that stopped on a signal
-/// gives rank 0 time to save finished work.
+/// If the error probably occurs on all ranks (a mistake in the job file or the input), only rank 0 prints it. The
+/// other ranks wait some seconds for rank 0 to end the job, and print the error only if it does not. A rank that was
+/// stopped by a signal waits for rank 0 to save finished work.
 pub fn end_with(error: &Error) -> ! {
     let code = error.exit_code();
     let comm = OPEN.get();
     let several = comm.is_some_and(|comm| comm.ranks() > 1);
     let rank = comm.map_or_else(|| launch::rank(&|name| std::env::var(name).ok()), Comm::rank);
     let started_together = several || launch::started(&|name| std::env::var(name).ok()) != launch::Started::Alone;
-    // End the other ranks as well, because not every launcher notices that a rank is gone.
+    // End the other ranks as well, because not every launcher notices that a rank has exited.
     let leave = || -> ! {
         match comm {
             Some(comm) => comm.abort(code),
@@ -83,7 +86,7 @@ pub fn end_with(error: &Error) -> ! {
         }
     };
     if started_together {
-        // Another rank that begins to end the job while this one waits has printed the error already.
+        // If another rank begins to end the job while this rank waits, it has already printed the error.
         let (ending, asked) = (LAUNCHER_ENDING.load(SeqCst), signals::stop_requested().is_some());
         let ended = || !ending && LAUNCHER_ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
         let watch = || {
@@ -93,8 +96,7 @@ pub fn end_with(error: &Error) -> ! {
         };
         match (error, rank) {
             (Error::Stopped(_), 0) => {
-                // Print the error first, because a launcher that is asked to stop may not leave the other ranks enough
-                // time.
+                // Print the error before waiting, because the launcher may kill this process during the wait.
                 report(comm, error);
                 comm.into_iter().for_each(|comm| comm.barrier_within(STOP_WAIT, &|| ()));
                 leave();
@@ -107,7 +109,8 @@ pub fn end_with(error: &Error) -> ! {
                     leave();
                 }
             }
-            // Not all processes have become ranks, and a slow one may not notice that rank 0 has printed the error.
+            // No communicator is open, so rank 0 can't end this process. Rank 0 prints the error; this process exits
+            // without printing.
             (Error::Usage(_), 1..) if comm.is_none() => {
                 wait(SAME_ERROR_WAIT, &watch);
                 leave();
@@ -121,7 +124,7 @@ pub fn end_with(error: &Error) -> ! {
                 | Error::Occupied { .. },
                 1..,
             ) => {
-                // CONT alone may come from a scheduler that resumes a suspended job. The error must then still be
+                // SIGCONT alone may come from a scheduler that resumes a suspended job. The error must then still be
                 // printed.
                 wait(if ending { SAME_ERROR_WAIT * 3 } else { SAME_ERROR_WAIT }, &watch);
             }
@@ -140,7 +143,7 @@ fn wait(time: Duration, meanwhile: &dyn Fn()) {
     }
 }
 
-/// Writes the error that ends the job to stderr and the log.
+/// Writes the error that ends the job to stderr and to the log.
 fn report(comm: Option<&Comm>, error: &Error) {
     let what = with_rank(comm, &error.to_string());
     match log::last(error, &what) {
@@ -149,7 +152,7 @@ fn report(comm: Option<&Comm>, error: &Error) {
     }
 }
 
-/// Prefixes a message with the rank, if there are several ranks.
+/// Returns the message `what`, prefixed with the rank if there are several ranks.
 fn with_rank(comm: Option<&Comm>, what: &str) -> String {
     match comm {
         Some(comm) if comm.ranks() > 1 => format!("rank {}: {what}", comm.rank()),
@@ -165,8 +168,8 @@ fn print(what: &str) {
     wait_for_launcher();
 }
 
-/// Waits until the launcher has read the output of this process. A busy launcher may see the exit code first and drop
-/// the output.
+/// Waits until the launcher has read the output of this process, for at most [`READ_WAIT`]. A busy launcher may
+/// otherwise see the exit code first and drop the output.
 fn wait_for_launcher() {
     if !launch::is_launched(&|name| std::env::var(name).ok()) {
         return;

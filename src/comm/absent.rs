@@ -1,5 +1,5 @@
-//! Replaces MPI in a build without the feature `mpi`. Such a build has a single rank, and its errors say how to build
-//! with MPI.
+//! Stub of the MPI module for builds without the feature `mpi`. Such a build supports only one rank, and its errors
+//! tell how to build with MPI.
 
 use super::carrier::Carrier;
 use super::link_slots::LinkSlots;
@@ -9,7 +9,7 @@ use crate::memory::Number;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Handle to the other ranks of a job. This build has no other ranks, so the type has no value.
+/// Handle to the other ranks of a job. There are none in this build, so the type is uninhabited.
 #[derive(Debug)]
 pub enum Ranks {}
 
@@ -18,7 +18,7 @@ pub fn version() -> Option<String> {
     None
 }
 
-/// Defines methods of [`Ranks`], none of which is ever called.
+/// Defines methods of [`Ranks`]. They can never be called, because the type is uninhabited.
 macro_rules! without_ranks {
     ($($name:ident(&$this:ident $(, $parameter:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
         $(pub(super) fn $name(&$this $(, $parameter: $type)*) $(-> $result)? {
@@ -30,7 +30,7 @@ macro_rules! without_ranks {
 impl Ranks {
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         match expected {
-            // The launcher may have started a job of one rank.
+            // The launcher did not report the number of processes, so the job may have a single rank.
             None => Ok(None),
             Some(ranks) => Err(Error::Usage(format!(
                 "started as {ranks} ranks, but this gpugraph was built for one: build it with `cargo build --release \

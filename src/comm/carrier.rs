@@ -1,29 +1,29 @@
-//! Trait for sending the messages of an exchange, either through shared memory or through MPI.
+//! Transport of the messages of an exchange: a trait that shared memory and MPI implement.
 
 use crate::error::Result;
 
-/// Callback that receives a message: the rank that sent it, and its words.
+/// Callback `take(from, words)` that receives a message: the rank that sent it, and its 32-bit words.
 pub(super) type TakeMessage<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
-/// Result of [`Carrier::take`], which looks for a message.
+/// Result of [`Carrier::take`].
 pub(super) enum Delivery {
-    /// A message with this number of words was passed to the callback.
+    /// A message was passed to the callback. The value is its number of words.
     Message(usize),
-    /// No message has arrived.
+    /// No message has arrived yet.
     Nothing,
-    /// All messages have arrived; no more will come.
+    /// All messages have been delivered; no more will arrive.
     Over,
 }
 
-/// Sends and receives the messages of an exchange. Any thread may call its methods.
+/// Sends and receives the messages of an exchange. Any thread may call the methods.
 pub(super) trait Carrier: Sync {
-    /// Starts to send a message to another rank. Returns an empty buffer for reuse or, if there is no room, the message
-    /// itself.
+    /// Starts to send a message to another rank. Returns `Ok` with a buffer for reuse or, if the message can't be sent
+    /// yet, `Err` with the message itself.
     fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>>;
 
-    /// Declares that this rank sends no more messages. It is called once.
+    /// Declares that this rank sends no more messages. It must be called once.
     fn end(&self);
 
-    /// Passes a message that has arrived, if there is one, to `take`. It never waits for a message.
+    /// Passes one arrived message, if any, to the callback `take`. Never waits for a message.
     fn take(&self, take: TakeMessage<'_>) -> Result<Delivery>;
 }

@@ -1,5 +1,5 @@
-//! Many-to-many messages between ranks. An exchange has limits for its messages, threads that take messages, and an
-//! outbox that sends them.
+//! Many-to-many messages between ranks. Each rank of an exchange has an outbox that sends messages, threads that
+//! receive messages, and limits on messages in flight.
 
 use super::carrier::{Carrier, Delivery, TakeMessage};
 use super::mpi::Ranks;
@@ -12,26 +12,26 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Limits of the messages that an exchange has in flight on one rank. If all ranks are on one machine, `outgoing +
-/// incoming` buffers are divided among rings in shared memory, one to each other rank. A send waits until the ring to
-/// its receiver has room.
+/// Limits on the messages that an exchange has in flight on one rank. If all ranks are on one machine, messages go
+/// through ring buffers in shared memory, one for each other rank, which together have about `outgoing + incoming`
+/// slots. A send then waits until the ring to its receiver has a free slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLimits {
-    /// Maximum number of 32-bit words in a message. From about 10,000 words on, messages keep a network busy; 65,536
-    /// words are 256 KiB.
+    /// Maximum number of 32-bit words in a message. Messages of about 10,000 words or more use the full bandwidth of a
+    /// network; 65,536 words are 256 KiB.
     pub words: usize,
-    /// Maximum number of outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
+    /// Maximum number of outgoing messages in flight. At the maximum, [`Outbox::send`] waits until one has been sent.
     pub outgoing: usize,
-    /// Maximum number of messages that are arriving, waiting, or being taken. Sends of other ranks wait until there are
-    /// fewer. The maximum should be a few more than `takers`.
+    /// Maximum number of incoming messages that are arriving, queued or being processed. At the maximum, senders on
+    /// other ranks wait. It should be a few more than `takers`.
     pub incoming: usize,
-    /// Number of threads that take incoming messages.
+    /// Number of threads that process incoming messages.
     pub takers: usize,
 }
 
 impl MessageLimits {
-    /// Returns the maximum number of bytes that an exchange takes on one of `ranks` ranks on `nodes` machines. Buffers
-    /// that `work` has taken and not yet sent are not included.
+    /// Returns the maximum memory of an exchange in bytes, on one of `ranks` ranks on `nodes` machines. Buffers that
+    /// the sender has obtained from [`Outbox::buffer`] and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         match nodes {
             _ if ranks == 1 => 0,
@@ -40,8 +40,8 @@ impl MessageLimits {
         }
     }
 
-    /// Returns the size of the ring of buffers from this rank to one other rank. The rings from a rank to all others
-    /// together have room for about as many messages as the rank may have in flight.
+    /// Returns the dimensions of the ring buffer for messages from this rank to one other rank. The rings from a rank
+    /// to all others together have about as many slots as the rank may have messages in flight.
     fn ring(&self, ranks: usize) -> RingSize {
         RingSize::new(self.outgoing.saturating_add(self.incoming) / (ranks - 1), self.words * 4)
     }
@@ -55,7 +55,7 @@ impl MessageLimits {
     }
 }
 
-/// Traffic of an exchange over this rank's network link. Messages from the rank to itself are not counted.
+/// Traffic of an exchange between this rank and the other ranks. Messages from the rank to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExchangeTraffic {
     /// Bytes sent to other ranks.
@@ -66,14 +66,13 @@ pub struct ExchangeTraffic {
     pub seconds: f64,
 }
 
-/// Handle through which the `work` of [`Comm::exchange`](super::Comm::exchange) sends messages, from any number of
-/// threads.
+/// Handle for sending messages in [`Comm::exchange`](super::Comm::exchange). Any number of threads may use it.
 pub struct Outbox<'a> {
     limits: MessageLimits,
     rank: usize,
     ranks: usize,
     take: TakeMessage<'a>,
-    /// Buffers of messages that have been sent, for reuse.
+    /// Buffers of sent messages, for reuse.
     spare: Mutex<Vec<Vec<u32>>>,
     /// Transport of the messages, through shared memory or MPI; `None` in a job of one rank.
     carrier: Option<&'a dyn Carrier>,
@@ -94,27 +93,27 @@ impl<'a> Outbox<'a> {
         Outbox { limits, rank, ranks, take, spare: Mutex::default(), carrier, failed, sent_bytes }
     }
 
-    /// Returns an empty buffer with room for a message of maximum size.
+    /// Returns an empty buffer with capacity for a message of maximum size.
     pub fn buffer(&self) -> Vec<u32> {
         let spare = self.spare.lock().pop();
         spare.unwrap_or_else(|| Vec::with_capacity(self.limits.words))
     }
 
-    /// Keeps a buffer for a later call of [`Outbox::buffer`].
+    /// Stores a buffer for reuse by [`Outbox::buffer`].
     fn recycle(&self, mut buffer: Vec<u32>) {
-        // Buffers of other sizes are dropped, because they would make memory grow.
+        // Buffers of other sizes are freed, because keeping them would increase memory use.
         if (self.limits.words..=self.limits.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.lock().push(buffer);
         }
     }
 
-    /// Sends `message`, of at most `limits.words` words, to rank `to`. Waits while the maximum number of messages is in
-    /// flight. An empty message is not sent.
+    /// Sends `message`, of at most `limits.words` words, to rank `to`. Waits while the maximum number of messages is
+    /// in flight. Empty messages are dropped.
     ///
     /// # Errors
-    /// An error once the exchange has failed; the error of `take` for a message to this rank itself;
-    /// [`Error::Internal`] for an invalid rank or a message that is too long.
+    /// [`Error::Internal`] if the exchange has failed, for an invalid rank, or for a message that is too long; the
+    /// error of the callback for a message to this rank itself.
     pub fn send(&self, to: usize, mut message: Vec<u32>) -> Result<()> {
         if to >= self.ranks || message.len() > self.limits.words {
             let (words, ranks) = (message.len(), self.ranks);
@@ -145,8 +144,8 @@ impl<'a> Outbox<'a> {
         Err(Error::internal("send a message", "the exchange has failed"))
     }
 
-    /// Takes messages until the work of every rank is done and no message is left. Returns the number of bytes
-    /// received.
+    /// Receives messages until all ranks have sent their last message and all messages to this rank have been
+    /// processed. Returns the number of bytes received by this thread.
     fn take_all(&self, carrier: &dyn Carrier) -> Result<u64> {
         let (mut backoff, mut bytes) = (Backoff::default(), 0);
         while !self.failed.load(Ordering::SeqCst) {
@@ -163,7 +162,7 @@ impl<'a> Outbox<'a> {
     }
 }
 
-/// Runs the exchange of a job of one rank, which sends messages only to itself.
+/// Runs an exchange in a job of one rank, which sends messages only to itself.
 pub(super) fn run_single<T>(
     limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
@@ -174,8 +173,8 @@ pub(super) fn run_single<T>(
     Ok((done, ExchangeTraffic { seconds: started.elapsed().as_secs_f64(), ..ExchangeTraffic::default() }))
 }
 
-/// Runs the exchange on one of several ranks, with one thread for the work and several threads that take messages.
-/// Messages go through shared memory if all ranks share some, else through MPI.
+/// Runs an exchange on one of several ranks, with one thread that runs `work` and several threads that receive
+/// messages. Messages go through shared memory if all ranks are on one machine, else through MPI.
 pub(super) fn run_among<T: Send>(
     ranks: &Ranks,
     limits: MessageLimits,
@@ -202,11 +201,11 @@ pub(super) fn run_among<T: Send>(
             Ok(_) => {}
             Err(_) => outbox.failed.store(true, Ordering::SeqCst),
         }
-        // All takers must be joined before the first error is returned.
+        // Join all receiver threads before returning the first error.
         let taken: Vec<_> = takers.into_iter().map(|taker| taker.and_then(join)).collect();
         (done, taken.into_iter().sum::<Result<u64>>())
     });
-    // Return the error of `take` first, because `work` may have failed only as a consequence.
+    // Return an error of `take` first, because an error of `work` may be only a consequence.
     let received_bytes = taken?;
     let (sent_bytes, seconds) = (outbox.sent_bytes.into_inner(), started.elapsed().as_secs_f64());
     Ok((done?, ExchangeTraffic { sent_bytes, received_bytes, seconds }))

@@ -1,37 +1,38 @@
-//! Finds out how this process was started. MPI launchers set environment variables, which can be read long before MPI
-//! starts.
-#![allow(unsafe_code)] // changes the environment, while the process has one thread
+//! Detects how this process was started. MPI launchers set environment variables, which can be read before MPI is
+//! initialised.
+#![allow(unsafe_code)] // sets environment variables while the process has a single thread
 
 /// How this process was started: alone, or together with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Started {
     /// This process was started alone.
     Alone,
-    /// Several processes were started together. Their number is known if the launcher sets it.
+    /// Several processes were started together. The value is their number; `None` if the launcher does not report it.
     Several(Option<usize>),
 }
 
-/// Environment variables of each launcher: number of processes, rank of this process, its rank on its machine, number
-/// of processes on its machine. The launchers are Open MPI and jsrun; PMI (MPICH, Intel, Cray PALS, Flux); MVAPICH. The
-/// first launcher whose variables are set is used, because `mpirun` may itself have been started by `srun`.
+/// Environment variables of each launcher: (number of processes, rank of this process, local rank on its machine,
+/// number of processes on its machine). The launchers are Open MPI and jsrun; PMI (MPICH, Intel, Cray PALS, Flux);
+/// MVAPICH. The first launcher whose variables are set is used, because `mpirun` may itself have been started by
+/// `srun`.
 const LAUNCHERS: [Launcher; 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
 ];
 
-/// Further environment variables of launchers that set PMI_SIZE and PMI_RANK: rank of this process on its machine, and
-/// number of processes on its machine. The launchers are Cray PALS, and Flux, which does not set the number.
+/// Further environment variables of launchers that set PMI_SIZE and PMI_RANK: (local rank on this machine, number of
+/// processes on this machine). The launchers are Cray PALS and Flux. Flux sets only the local rank.
 const PLACES: [(&str, &str); 2] = [("PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"), ("FLUX_TASK_LOCAL_ID", "")];
 
 type Launcher = (&'static str, &'static str, &'static str, &'static str);
 
-/// Returns the entry of [`LAUNCHERS`] for the launcher that started this process, if there is one.
+/// Returns the entry of [`LAUNCHERS`] for the launcher that started this process; `None` if none of them did.
 fn launcher(get: &dyn Fn(&str) -> Option<String>) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|(size, ..)| number(get, size).is_some())
 }
 
-/// Returns true if a launcher started this process, alone or as one of several.
+/// Returns true if a launcher started this process, even as the only process.
 pub(super) fn is_launched(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some() || get("PMIX_RANK").is_some() || get("SLURM_STEP_NUM_TASKS").is_some()
 }
@@ -40,10 +41,10 @@ fn number(get: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<usize> {
     get(name)?.trim().parse().ok()
 }
 
-/// Returns how many processes were started together. `get` reads an environment variable.
+/// Detects how many processes were started together. `get` reads an environment variable.
 ///
-/// SLURM_NTASKS does not count, because it is set in a batch script, too. Processes that the script starts without
-/// `srun` are alone. `srun` sets the size of the step and, with `--mpi=pmix`, the rank.
+/// SLURM_NTASKS alone is ignored, because it is also set in batch scripts, and a process that a batch script starts
+/// without `srun` is alone. `srun` sets SLURM_STEP_NUM_TASKS and, with `--mpi=pmix`, PMIX_RANK.
 pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     let launched =
         launcher(get).and_then(|(size, ..)| number(get, size)).or_else(|| number(get, "SLURM_STEP_NUM_TASKS"));
@@ -58,11 +59,11 @@ pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     }
 }
 
-/// Sets environment variables that keep MPI from needless searches when it starts. Returns true if this is one of
-/// several ranks.
+/// Sets environment variables that shorten the start of MPI by disabling needless device searches. Returns true if
+/// this process is one of several ranks.
 ///
 /// # Safety
-/// No other thread may run yet.
+/// No other thread may be running.
 pub unsafe fn shorten_start() -> bool {
     let get = |name: &str| std::env::var(name).ok();
     let several = super::WITH_MPI && started(&get) != Started::Alone;
@@ -73,11 +74,11 @@ pub unsafe fn shorten_start() -> bool {
     several
 }
 
-/// Returns the environment variables that keep MPI from searching for GPUs and networks. The search takes up to a
-/// second if there are several GPUs.
+/// Returns the environment variables, as (name, value), that keep MPI from searching for GPUs and networks. The search
+/// takes up to a second if there are several GPUs. Variables that the user has set are left out.
 fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
     let ranks = number(get, "OMPI_COMM_WORLD_SIZE");
-    // If all ranks of Open MPI are on this machine, they send few messages, and through shared memory.
+    // If all ranks of Open MPI are on this machine, they use MPI only for few messages, through shared memory.
     let all_here = ranks.is_some() && ranks == number(get, "OMPI_COMM_WORLD_LOCAL_SIZE");
     let mut found = vec![("HWLOC_COMPONENTS", "-gl,-opencl,-nvml,-cuda,-rsmi")];
     found.extend(all_here.then_some(("OMPI_MCA_pml", "ob1")));
@@ -85,7 +86,7 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
     found
 }
 
-/// Returns this process's rank if the environment has it, else 0.
+/// Returns this process's rank according to the environment; 0 if it is unknown.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
     launcher(get)
         .and_then(|(_, rank, ..)| number(get, rank))
@@ -94,13 +95,13 @@ pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
         .unwrap_or(0)
 }
 
-/// Returns this process's rank on its machine, before MPI starts. Returns `None` if the launcher does not set it.
+/// Returns the local rank of this process on its machine, without MPI; `None` if the launcher does not report it.
 pub fn launched_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
-/// Returns true if all processes are on this machine and this process is not the first one. It then waits for earlier
-/// processes before some steps of its start.
+/// Returns true if all processes are on this machine and this process is not the first. Such a process lets earlier
+/// ones go first in some steps of its start.
 pub fn launched_later() -> bool {
     starts_later(&|name| std::env::var(name).ok())
 }
@@ -110,7 +111,7 @@ fn starts_later(get: &dyn Fn(&str) -> Option<String>) -> bool {
     local_ranks(get) == Some(ranks) && local_rank(get).is_some_and(|rank| rank > 0)
 }
 
-/// Returns the number of processes on this machine, before MPI starts. Returns `None` if the launcher does not set it.
+/// Returns the number of processes on this machine, without MPI; `None` if the launcher does not report it.
 pub fn launched_local_ranks() -> Option<usize> {
     local_ranks(&|name| std::env::var(name).ok())
 }
@@ -132,18 +133,18 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     let counted = launcher(get)
         .and_then(|(.., locals)| number(get, locals))
         .or_else(|| by_pmi(get).then(|| PLACES.iter().find_map(|(_, locals)| number(get, locals)))?);
-    // In a list such as `4(x2),3`, take the first number. The numbers of other machines are nearly the same.
+    // In a list such as `4(x2),3`, take the first number. The numbers for other machines are nearly the same.
     let leading = |text: String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     counted.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
 }
 
-/// Returns true if the launcher sets the variables of PMI.
+/// Returns true if the launcher uses PMI.
 fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some_and(|(size, ..)| *size == "PMI_SIZE")
 }
 
-/// Returns true if `srun` started this process. The variables of a job step alone don't show it, because a batch script
-/// runs in its own step.
+/// Returns true if `srun` started this process. Checking that the variables of a job step exist is not enough, because
+/// a batch script is itself a job step.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let Started::Several(ranks) = started(get) else { return false };
     let is_step = ranks.is_some() && number(get, "SLURM_STEP_NUM_TASKS") == ranks;

@@ -1,23 +1,25 @@
-//! Back-off for waits that mostly end within microseconds.
+//! Back-off for waits between ranks that mostly end within microseconds.
 //!
-//! A wait does not check for a signal to stop, and neither does any collective operation. The rank that notices the
-//! signal ends the job, and with it the ranks that wait.
+//! A waiting rank does not check for stop signals; neither does any collective operation. The rank that notices the
+//! signal ends the job, and with it the waiting ranks.
 
 use crate::process::backoff::{Backoff, cores_are_shared};
 use crate::process::host::cores_at_hand;
 
-/// Number of polls of memory before a waiting rank yields its core, if every rank of the machine has a core: some 50
-/// µs.
+/// Number of polls of shared memory before a waiting rank yields its core, if every rank of the machine has a core.
+/// They take some 50 µs.
 const SPINS: u32 = 1000;
-/// Number of polls of MPI before a waiting rank yields its core. Each poll runs all of MPI's progress, so more polls
-/// would keep the core from ranks and threads that share it.
+/// Number of polls of MPI before a waiting rank yields its core. Each poll runs MPI's progress engine, so more polls
+/// would keep the core from other ranks and threads for too long.
 const CALLS: u32 = 8;
 
-/// Factor by which [`RoundBackoff::poll_longer`] raises the number of polls. A rank then polls memory for some 3 ms.
+/// Factor by which [`RoundBackoff::poll_longer`] multiplies the number of polls. A rank then polls shared memory for
+/// some 3 ms.
 const AWAKE: u32 = 64;
 
-/// Back-off for waiting in rounds of messages. It first polls without pause, and then waits like [`Backoff`]. It omits
-/// the first phase if the machine has more ranks than cores, or if other programs keep the cores busy.
+/// Back-off for waits in rounds of messages. It first polls without pause, and then yields and sleeps like
+/// [`Backoff`]. It skips the first phase if the machine has more ranks than cores, or if other programs keep the cores
+/// busy.
 pub(super) struct RoundBackoff {
     spins: u32,
     polls: u32,
@@ -25,12 +27,12 @@ pub(super) struct RoundBackoff {
 }
 
 impl RoundBackoff {
-    /// Makes a back-off for polling shared memory, on a machine with `local_ranks` ranks.
+    /// Creates a back-off for polling shared memory, on a machine with `local_ranks` ranks.
     pub(super) fn in_memory(local_ranks: usize) -> RoundBackoff {
         RoundBackoff::after(SPINS, local_ranks)
     }
 
-    /// Makes a back-off for polling MPI, on a machine with `local_ranks` ranks.
+    /// Creates a back-off for polling MPI, on a machine with `local_ranks` ranks.
     pub(super) fn for_messages(local_ranks: usize) -> RoundBackoff {
         RoundBackoff::after(CALLS, local_ranks)
     }
@@ -54,7 +56,7 @@ impl RoundBackoff {
         self.backoff.reset();
     }
 
-    /// Takes one step of the back-off: polls on, yields or sleeps.
+    /// Performs one step of the back-off: a pause instruction, a yield, or a sleep.
     pub(super) fn take(&mut self) {
         if self.polls < self.spins && !(self.polls == 0 && cores_are_shared()) {
             self.polls += 1;

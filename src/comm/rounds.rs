@@ -1,11 +1,11 @@
-//! Rounds of messages: an exchange whose links are opened once and used thousands of times, for example in each step of
-//! a search. Ranks can also give each other a few numbers.
+//! Rounds of messages between ranks, over links that are opened once and used thousands of times, for example in each
+//! step of a search. Ranks can also all-gather a few numbers.
 //!
-//! In a round, every rank may send words to every rank. The round ends on a rank when the rank has received all words
-//! that any rank sent to it. Ranks are never more than one round apart. A rank that waits for others polls for some 50
-//! µs (3 ms after [`Rounds::poll_longer`]), then yields its core, then sleeps for up to a millisecond at a time.
-//! Without shared memory it polls only a few times, because each poll is a call to MPI. A signal does not end a wait:
-//! the rank that notices the signal ends the job.
+//! In a round, every rank may send numbers of 4 or 8 bytes ("words") to every rank. The round ends on a rank when the
+//! rank has received all words that any rank sent to it. Ranks are never more than one round apart. A rank that waits
+//! for others polls for some 50 µs (3 ms after [`Rounds::poll_longer`]), then yields its core, then sleeps for up to a
+//! millisecond at a time. Without shared memory it polls only a few times, because each poll is a call to MPI. A
+//! signal does not end a wait: the rank that notices the signal ends the job.
 #![allow(unsafe_code)] // a view of words as numbers
 
 use super::link_slots::{Arrived, LinkSlots, RankNumbers};
@@ -18,18 +18,19 @@ use crate::process::traffic;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Minimum and maximum number of bytes that a link may have in flight. MPI counts bytes in 31 bits.
+/// Minimum and maximum number of bytes that a link may have in flight. The maximum is due to MPI, whose counts are
+/// 32-bit signed integers.
 const LINK_BYTES: [usize; 2] = [256, 1 << 30];
-/// Bytes that the links between two ranks through MPI take in addition to messages: headers and requests.
+/// Memory in bytes, in addition to the messages, of the MPI links between two ranks: headers and requests.
 const PEER_BYTES: u64 = 512;
 
-/// Callback that receives words: the rank that sent them, and the next words from this rank, in order.
+/// Callback `take(from, words)` that receives words from rank `from`, in the order in which they were sent.
 type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
 
-/// Links of this rank to all other ranks. They go through shared memory if all ranks share some, else through MPI.
+/// Links of this rank to all other ranks: through shared memory if all ranks are on one machine, else through MPI.
 struct RoundLinks {
     slots: Box<dyn LinkSlots>,
-    /// For each rank, the number of bytes in the unfinished message to that rank.
+    /// For each rank, the number of bytes in the message to that rank that is being filled.
     filled: Vec<usize>,
     backoff: RoundBackoff,
 }
@@ -44,8 +45,8 @@ impl RoundLinks {
         RoundLinks { slots, filled: vec![0; place.ranks], backoff }
     }
 
-    /// Appends words to the next message to rank `to`, as many as fit, and sends the message once it is full.
-    /// Returns the number of words written.
+    /// Appends as many words as fit to the current message to rank `to`, and sends the message if it is full. Returns
+    /// the number of words appended.
     fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let (capacity, filled) = (self.slots.capacity(), &mut self.filled[to]);
         let count = ((capacity - *filled) / size_of::<T>()).min(words.len());
@@ -59,7 +60,8 @@ impl RoundLinks {
         count
     }
 
-    /// Ends the round for rank `to` by a last message. Returns false if no slot (buffer) is free for the message.
+    /// Ends the round towards rank `to` by sending the last message. Returns false if no slot (message buffer) is
+    /// free.
     fn end(&mut self, to: usize) -> bool {
         let ended = self.slots.publish(to, self.filled[to], true);
         if ended {
@@ -68,8 +70,8 @@ impl RoundLinks {
         ended
     }
 
-    /// Passes the words of the next message from rank `from` to `take`. Returns two flags: whether there was a message,
-    /// and whether it was the last one of that rank in this round.
+    /// Passes the words of the next message from rank `from`, if any has arrived, to `take`. Returns two flags:
+    /// whether there was a message, and whether it was that rank's last message in this round.
     fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let Some(Arrived { words, bytes, last }) = self.slots.arrived(from) else { return Ok((false, false)) };
         if bytes > size_of_val(words) || !bytes.is_multiple_of(size_of::<T>()) {
@@ -83,7 +85,7 @@ impl RoundLinks {
         Ok((true, last))
     }
 
-    /// Restarts the back-off if there was progress (`moved`), else takes one step of it.
+    /// Restarts the back-off if there was progress (`moved`), else performs one step of it.
     fn wait_unless(&mut self, moved: bool) {
         if moved {
             self.backoff.reset();
@@ -93,15 +95,15 @@ impl RoundLinks {
     }
 }
 
-/// Views the first `bytes` bytes of `words` as numbers.
+/// Returns the first `bytes` bytes of `words` as a slice of numbers.
 fn numbers_in<T: Number>(words: &[u64], bytes: usize) -> &[T] {
     let len = bytes.min(size_of_val(words)) / size_of::<T>();
     // SAFETY: `words` has at least this many bytes, at a multiple of 8; any bytes are valid numbers.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), len) }
 }
 
-/// Links of this rank to all other ranks, through which it exchanges messages in many rounds.
-/// [`Comm::rounds`](super::Comm::rounds) opens them.
+/// Links of this rank to all other ranks, for many rounds of messages. [`Comm::rounds`](super::Comm::rounds) opens
+/// them.
 pub struct Rounds {
     rank: usize,
     ranks: usize,
@@ -111,7 +113,7 @@ pub struct Rounds {
     open_from: Vec<usize>,
     /// Ranks to which this rank has not sent its last message of the current round yet.
     open_to: Vec<usize>,
-    /// Whether a round is in progress, or has failed. After a failure it stays true.
+    /// Whether a round is in progress or has failed. It stays true after a failure.
     unfinished: bool,
 }
 
@@ -122,9 +124,9 @@ impl Rounds {
         Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
     }
 
-    /// Returns the maximum number of bytes of memory that links of `link` bytes take on one of `ranks` ranks on `nodes`
-    /// machines. On one machine a rank uses memory of the links in both directions. The system counts shared memory for
-    /// each process that touches it.
+    /// Returns the maximum memory in bytes of the links on one of `ranks` ranks on `nodes` machines, if each link may
+    /// have `link` bytes in flight. On one machine, a rank's memory includes its links in both directions, because the
+    /// kernel counts shared memory for each process that touches it.
     pub fn bytes(link: usize, ranks: usize, nodes: usize) -> u64 {
         let link = link.clamp(LINK_BYTES[0], LINK_BYTES[1]);
         match nodes {
@@ -135,28 +137,28 @@ impl Rounds {
     }
 
     /// Makes every later wait poll for some milliseconds before it yields the core, if each rank of the machine has a
-    /// core. It is for ranks that wait while their GPUs compute. A rank that sleeps would wake too late to keep up with
+    /// core. It is for ranks that wait while their GPUs compute: a sleeping rank would wake too late to keep up with
     /// the others.
     pub fn poll_longer(&mut self) {
         self.links.iter_mut().for_each(|links| links.backoff.poll_longer());
     }
 
-    /// Begins a round of messages whose words have 4 or 8 bytes. If the returned [`Round`] is dropped before it is
-    /// finished, all later rounds fail. Collective.
+    /// Begins a round of messages of numbers of type `T` (4 or 8 bytes). If the returned [`Round`] is dropped before
+    /// it is finished, all later rounds fail. Collective.
     ///
     /// # Errors
     /// [`Error::Internal`] if an earlier round failed. The job must then be ended on all ranks.
     pub fn begin<T: Number>(&mut self) -> Result<Round<'_, T>> {
         self.begin_operation()?;
-        // Each rank begins with a different rank, so that not all send to the same rank at once.
+        // Each rank begins with a different peer, so that not all ranks send to the same rank at once.
         let others = (1..self.ranks).map(|turn| (self.rank + turn) % self.ranks);
         self.open_to = others.collect();
         self.open_from.clone_from(&self.open_to);
         Ok(Round { rounds: self, kind: PhantomData })
     }
 
-    /// Runs a whole round, in which this rank sends `to[r]` to each rank `r`. Calls `take` for arriving words, like
-    /// [`Round::send`]. Collective.
+    /// Runs a whole round, in which this rank sends the slice `to[r]` to each rank `r`. Calls `take(from, words)` for
+    /// arriving words, like [`Round::send`]. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::begin`] and [`Round::send`]; [`Error::Internal`] if `to` does not have one slice for each
@@ -171,7 +173,7 @@ impl Rounds {
         round.flow(&mut to.to_vec(), &mut take)
     }
 
-    /// Returns, on every rank, whether `flag` is true on any rank. Collective.
+    /// Logical or: returns, on every rank, whether `flag` is true on any rank. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::gather`].
@@ -179,7 +181,7 @@ impl Rounds {
         Ok(self.gather([u64::from(flag), 0, 0, 0, 0, 0, 0])?.iter().any(|line| line[0] != 0))
     }
 
-    /// Sends seven numbers to every rank. Returns the numbers of every rank, indexed by rank. Collective.
+    /// All-gathers seven numbers per rank. Returns the numbers of every rank, indexed by rank. Collective.
     ///
     /// # Errors
     /// [`Error::Internal`] if an earlier round failed. The job must then be ended on all ranks.
@@ -203,7 +205,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Pushes words into the link to rank `to`. Returns the number of words for which there was room.
+    /// Writes as many words as fit to the link to rank `to`. Returns the number of words written.
     fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let pushed = self.links.as_mut().map_or(words.len(), |links| links.push(to, words));
         if pushed > 0 {
@@ -217,7 +219,7 @@ impl Rounds {
         if words.is_empty() { Ok(()) } else { take(self.rank, words) }
     }
 
-    /// Passes the words that have arrived to `take`. Returns true if there was progress.
+    /// Passes the words of arrived messages to `take`. Returns true if any message had arrived.
     fn pull<T: Number>(&mut self, take: TakeWords<'_, T>) -> Result<bool> {
         let (mut moved, mut at) = (false, 0);
         while let (Some(links), Some(&from)) = (&mut self.links, self.open_from.get(at)) {
@@ -241,16 +243,16 @@ impl Drop for Rounds {
     }
 }
 
-/// A round in progress. While a method sends, it also receives, so no order of sends can deadlock.
+/// A round in progress. Methods that send also receive, so no order of sends can deadlock.
 pub struct Round<'a, T> {
     rounds: &'a mut Rounds,
     kind: PhantomData<T>,
 }
 
 impl<T: Number> Round<'_, T> {
-    /// Sends words to rank `to`, possibly this rank. While the link is full, it waits and calls `take(from, words)` for
-    /// arriving words. The words of a rank arrive in order, in slices of any length, by the end of the round at the
-    /// latest.
+    /// Sends words to rank `to`, which may be this rank. While the link is full, it waits and calls `take(from,
+    /// words)` for arriving words. The words of each sender arrive in order, in slices of any length, by the end of
+    /// the round at the latest.
     ///
     /// # Errors
     /// The error of `take`; [`Error::Internal`] for an invalid rank. The round has then failed, and the job must be
@@ -276,7 +278,8 @@ impl<T: Number> Round<'_, T> {
         Ok(())
     }
 
-    /// Ends the round. Returns once this rank has received all words that any rank sent to it.
+    /// Ends the round. Calls `take(from, words)` for arriving words, and returns when this rank has received all words
+    /// that any rank sent to it.
     ///
     /// # Errors
     /// Errors of [`Self::send`].
@@ -286,7 +289,7 @@ impl<T: Number> Round<'_, T> {
         self.flow(&mut rest, &mut take)
     }
 
-    /// Sends `rest[r]` to each rank `r`, and receives words until the round is over.
+    /// Sends the remaining words `rest[r]` to each rank `r`, and receives words until the round ends.
     fn flow(&mut self, rest: &mut [&[T]], take: TakeWords<'_, T>) -> Result<()> {
         let rounds = &mut *self.rounds;
         loop {

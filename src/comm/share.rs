@@ -1,11 +1,12 @@
-//! Divides an array among ranks, into consecutive parts that begin at cache lines.
+//! Divides an array among ranks. The share of a rank is the range of indices that it owns. Shares are consecutive and
+//! begin at multiples of a cache line.
 
 use crate::memory::Number;
 use std::ops::Range;
 
-/// A number that ranks sum. Sums saturate at the largest number.
+/// Number type that ranks can sum. Sums saturate at the type's maximum.
 pub trait Summand: Number {
-    /// Returns the sum of two numbers.
+    /// Returns the saturating sum of two numbers.
     fn plus(self, other: Self) -> Self;
 }
 
@@ -23,14 +24,14 @@ impl Summand for u64 {
     }
 }
 
-/// Number of elements in a cache line of 4-byte elements. The length of a share is a multiple of it, except at the end
-/// of the array.
+/// Granularity of shares: the number of 4-byte elements in a cache line. The length of a share is a multiple of it,
+/// except at the end of the array.
 pub(super) const GRAIN: usize = 16;
 
-/// Returns the range of an array of `len` elements that belongs to `rank`, one of `ranks` ranks.
+/// Returns the share of `rank`, one of `ranks` ranks, in an array of `len` elements.
 pub(super) fn of(rank: usize, ranks: usize, len: usize) -> Range<usize> {
     let grains = len.div_ceil(GRAIN);
-    // The product needs 128 bits, because an array of bytes may in theory have 2^60 elements.
+    // The product is computed in 128 bits, because an array of bytes may in theory have 2^60 elements.
     let bound = |rank: usize| (((grains as u128 * rank as u128 / ranks as u128) as usize) * GRAIN).min(len);
     bound(rank)..bound(rank + 1)
 }

@@ -1,9 +1,9 @@
-//! Trait for numbers that several processes may read and write at once.
-#![allow(unsafe_code)] // states what a type must be
+//! Trait for numbers in shared memory that several processes may read and write concurrently.
+#![allow(unsafe_code)] // the trait promises properties that the compiler can't check
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// An atomic number that several processes may read and write.
+/// Atomic number type that may be placed in memory shared by several processes.
 ///
 /// # Safety
 /// Every bit pattern must be a value of the type, and all access to it must be atomic.

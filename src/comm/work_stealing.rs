@@ -1,12 +1,12 @@
-//! Work stealing between ranks. Each rank has a share of the work, in pieces. A rank that has finished its own share
-//! takes pieces from the end of the share that has the most pieces left.
+//! Work stealing between ranks. Each rank owns a share of the work, a sequence of work items. A rank that has finished
+//! its own share steals items from the end of the share with the most remaining items.
 
 use super::{Comm, SharedCounters};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Shared counters for work stealing: for each rank's share, how many pieces of work were taken from its front and from
-/// its end. A rank takes pieces of its own share from the front. Once its share is empty, it takes pieces from the end
+/// Shared counters for work stealing: for each rank's share, the number of work items taken from its front and from
+/// its end. A rank takes items of its own share from the front. When its share is empty, it steals items from the end
 /// of other shares.
 pub struct WorkStealing {
     words: StealingCounters,
@@ -15,29 +15,29 @@ pub struct WorkStealing {
     passes: AtomicU64,
 }
 
-/// Memory of the counters, one word for each rank.
+/// Memory of the counters, one 64-bit word for each rank.
 enum StealingCounters {
     #[cfg(feature = "testing")]
     Within(std::sync::Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
 
-/// Number of bits in a word for each of its two counters.
+/// Number of bits of each of the two counters in a word.
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
 impl WorkStealing {
-    /// Maximum number of pieces of work in a share.
+    /// Maximum number of work items in a share.
     pub const MOST: u64 = MASK;
 
-    /// Opens the counters of the ranks of `comm`. Returns `None` if there is one rank or ranks share no memory.
-    /// Collective.
+    /// Opens the counters of the ranks of `comm`. Returns `None` if there is only one rank or the ranks can't share
+    /// memory. Collective.
     pub fn open(comm: &Comm) -> Option<WorkStealing> {
         let words = StealingCounters::Shared(comm.shared_counters(1)?);
         Some(WorkStealing { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
     }
 
-    /// Makes the counters of `ranks` ranks within this process, for tests.
+    /// Creates the counters of `ranks` ranks within this process, for tests.
     #[cfg(feature = "testing")]
     pub fn within(ranks: usize) -> Vec<WorkStealing> {
         let words: std::sync::Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
@@ -50,8 +50,8 @@ impl WorkStealing {
         (0..ranks).map(of).collect()
     }
 
-    /// Begins the next pass, in which every piece of work is taken once. All ranks must begin the same number of
-    /// passes. No rank may begin a pass before all ranks have ended the previous one.
+    /// Begins the next pass, in which every work item is taken once. All ranks must begin the same number of passes.
+    /// No rank may begin a pass before all ranks have ended the previous one.
     pub fn begin(&self) -> Pass<'_> {
         Pass { stealing: self, number: (self.passes.fetch_add(1, Relaxed) + 1) & 0xff }
     }
@@ -71,30 +71,30 @@ impl fmt::Debug for WorkStealing {
     }
 }
 
-/// One pass over the pieces of work of all ranks. A share has at most [`WorkStealing::MOST`] pieces.
+/// One pass over the work items of all ranks. A share has at most [`WorkStealing::MOST`] items.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'c> {
     stealing: &'c WorkStealing,
     number: u64,
 }
 
-/// State of a rank's share: the number of pieces taken from its front and from its end.
+/// State of a rank's share: the number of items taken from its front and from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShareState {
     /// Rank that owns the share.
     pub rank: usize,
-    /// Number of pieces taken from the front of the share.
+    /// Number of items taken from the front of the share.
     pub front: u64,
-    /// Number of pieces taken from the end of the share.
+    /// Number of items taken from the end of the share.
     pub back: u64,
 }
 
 impl Pass<'_> {
-    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns the number of the piece in the
-    /// share, or `None` if no piece is left.
+    /// Takes the next item of this rank's own share, which has `len` items. Returns the 0-based index of the item in
+    /// the share, or `None` if no item is left.
     pub fn take(&self, len: u64) -> Option<u64> {
         let word = self.stealing.word(self.stealing.rank);
-        // The counter says nothing about other data in memory, so it needs no ordering.
+        // No other data is published through the counter, so relaxed ordering is enough.
         let mut seen = word.load(Relaxed);
         loop {
             let [front, back] = self.counts(seen);
@@ -108,8 +108,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Returns the other rank whose share has the most pieces left, or `None` if no other share has any. `len` returns
-    /// the number of pieces in a rank's share.
+    /// Returns the state of the share with the most remaining items among the other ranks, or `None` if all are empty.
+    /// `len(rank)` is the number of items in the share of `rank`.
     pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<ShareState> {
         let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
@@ -119,8 +119,8 @@ impl Pass<'_> {
         left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
     }
 
-    /// Takes the last remaining piece of another rank's share. Returns false if a piece of the share was taken since
-    /// [`Self::most_left`] returned this `ShareState`.
+    /// Steals the last remaining item of another rank's share. Returns false, without stealing, if an item of the
+    /// share was taken since [`Self::most_left`] returned this `ShareState`.
     pub fn help(&self, ShareState { rank, front, back }: ShareState) -> bool {
         let word = self.stealing.word(rank);
         let seen = word.load(Relaxed);
@@ -132,8 +132,8 @@ impl Pass<'_> {
         (self.number << (2 * COUNT)) | (back << COUNT) | front
     }
 
-    /// Decodes a word into the numbers of pieces taken from the front and from the end. A rank that has not begun this
-    /// pass still has the word of an earlier pass, which counts as zeros.
+    /// Decodes a word into the two counters: items taken from the front, and items taken from the end. A word of an
+    /// earlier pass counts as zeros, because no item of the share was taken in this pass.
     fn counts(&self, word: u64) -> [u64; 2] {
         if word >> (2 * COUNT) == self.number { [word & MASK, (word >> COUNT) & MASK] } else { [0, 0] }
     }
@@ -149,7 +149,7 @@ mod tests {
         let stealing = WorkStealing::within(lens.len());
         for idle in 0..lens.len() {
             let taken: Vec<Vec<(usize, u64)>> = std::thread::scope(|scope| {
-                // One rank begins every pass but takes nothing. The others do all its pieces.
+                // One rank begins every pass but takes nothing. The others steal all its items.
                 let work = |rank: usize, pass: Pass<'_>| {
                     let mut mine = Vec::new();
                     while let Some(front) = pass.take(lens[rank]) {

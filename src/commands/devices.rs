@@ -7,7 +7,7 @@ use crate::size;
 use serde::Serialize;
 use std::fmt;
 
-/// The devices of this machine.
+/// Cores, memory, GPUs and MPI of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineDevices {
     /// Host name.
@@ -16,9 +16,9 @@ pub struct MachineDevices {
     pub cores: usize,
     /// Host memory in bytes.
     pub memory: u64,
-    /// Bytes of memory that this process can still allocate.
+    /// Host memory that this process can still allocate, in bytes.
     pub memory_free: u64,
-    /// Vector instructions used to count triangles.
+    /// Vector instruction set that the triangle counter uses on this CPU.
     pub instructions: String,
     /// The CUDA installation and its GPUs.
     pub cuda: Cuda,
@@ -26,16 +26,16 @@ pub struct MachineDevices {
     pub mpi: Mpi,
 }
 
-/// MPI on this machine.
+/// MPI support on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mpi {
     /// True if this gpugraph was built with MPI.
     pub built_in: bool,
-    /// Version of the MPI library that gpugraph was built with.
+    /// Version of the MPI library; `None` if gpugraph was built without MPI.
     pub version: Option<String>,
     /// MPI launchers found in `PATH`.
     pub launchers: Vec<String>,
-    /// Missing parts of MPI, each with how to install it.
+    /// Missing parts of MPI, each with the steps to install it.
     pub missing: Vec<String>,
 }
 

@@ -30,8 +30,8 @@ pub fn help(args: &HelpArgs) -> Result<()> {
     }
 }
 
-/// Returns the help for a table of job files (`[limits]` or `limits`) or for a key (`limits.threads` or `threads`);
-/// `None` if the topic is neither.
+/// Returns the help text for a table of job files (`[limits]` or `limits`) or for a key (`limits.threads` or
+/// `threads`); `None` if `topic` is neither.
 fn of_job_file(topic: &str) -> Option<String> {
     let name = topic.trim_start_matches('[').trim_end_matches(']');
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! The commands that inspect jobs and machines without running anything (plan, status, verify, devices), and clean
-//! and man.
+//! Commands that inspect jobs and machines without running a job (`plan`, `status`, `verify`, `devices`), and the
+//! commands `clean` and `man`.
 
 use super::cli::{CleanArgs, Cli, DevicesArgs, InspectArgs, PlanArgs};
 use crate::algo::Verdict;
@@ -14,7 +14,7 @@ use clap::CommandFactory;
 use serde::Serialize;
 use std::fmt::Display;
 
-/// `gpugraph plan`: prints the plan, whether it fits or not.
+/// `gpugraph plan`: prints the plan of a job, even if the job does not fit its limits.
 ///
 /// # Errors
 /// [`Error::Limit`] or [`Error::DiskFull`] if the job does not fit; mistakes in the job file or the input.
@@ -23,20 +23,21 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let plan = Plan::of(&job, &Resources::here(&job, args.ranks as usize, args.nodes as usize)?)?;
     print(&plan, args.json)?;
     limits::refuse(&plan)?;
-    // A job of several ranks is usually planned on a machine where it will not run, so its address space is not
-    // checked.
+    // A job of several ranks is usually planned on another machine than the one that runs it, so its address space is
+    // not checked.
     if args.ranks == 1 { limits::refuse_addresses(&plan) } else { Ok(()) }
 }
 
 /// `gpugraph status`: prints the progress of a job.
 ///
 /// # Errors
-/// [`Error::Usage`] for a mistake, or if no job has run there; [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`] for a mistake in the arguments, or if no job has run in the workdir; [`Error::Corrupt`] for a
+/// damaged manifest.
 pub fn status(args: &InspectArgs) -> Result<()> {
     print(&status::read_status(&JobPlace::of(&args.place, &args.set)?)?, args.json)
 }
 
-/// `gpugraph verify`: prints a line for each check. A failed check does not stop the others.
+/// `gpugraph verify`: runs all checks and prints a line for each. A failed check does not stop the others.
 ///
 /// # Errors
 /// The error of the first failed check: [`Error::Corrupt`] or [`Error::Validation`].
@@ -56,7 +57,7 @@ pub fn devices(args: &DevicesArgs) -> Result<()> {
     print(&crate::commands::devices::detect(), args.json)
 }
 
-/// `gpugraph clean`: removes files of a workdir that can be rebuilt, and prints which.
+/// `gpugraph clean`: removes the files of a workdir that can be rebuilt, and lists them on stdout.
 ///
 /// # Errors
 /// [`Error::Busy`] while a job runs there, [`Error::Usage`] for a folder that is not a workdir, [`Error::Io`].

@@ -1,4 +1,4 @@
-//! The commands that generate and convert linked lists.
+//! Generation and conversion of linked lists.
 
 use super::cli::{ConvertArgs, ListArgs};
 use super::{format_named, shown};
@@ -18,7 +18,7 @@ pub(super) fn generate(args: &ListArgs) -> Result<()> {
     let named = format_named(output.format.as_deref(), "--format")?;
     let format = list_format(&output.output, named, "--format")?;
     let source = ListSource::generated(Generated::new(args.length, args.kind, args.seed)?);
-    // An element of a text file takes at least a digit and a blank.
+    // An element of a text file takes at least two bytes: a digit and a separator.
     let element = match format {
         ListFormat::List => 2,
         ListFormat::I32 => 4,
@@ -60,19 +60,19 @@ fn write(name: &str, source: &ListSource, out: &Path, format: ListFormat, with: 
     Ok(())
 }
 
-/// Format of the input or output of a conversion.
+/// Format of the input or of the output of a conversion, as far as it is known.
 #[derive(Clone, Copy)]
 enum Side {
-    /// A format that only lists have.
+    /// A list format.
     List(ListFormat),
-    /// A format of edges that the user named.
+    /// An edge format that the user named.
     NamedEdges(Format),
-    /// The edge format that the file's ending stands for, or `None` if the ending is unknown.
+    /// The edge format that the file's extension selects, or `None` if the extension is unknown.
     ByEnding(Option<Format>),
 }
 
-/// Returns the list formats of input and output, or `None` if neither file is a list. A `.txt` file counts as a list if
-/// the other file is one.
+/// Returns the list formats (input, output), or `None` if neither file is a list. A `.txt` file counts as a list if
+/// the other file is a list.
 pub(super) fn formats(args: &ConvertArgs) -> Result<Option<(ListFormat, ListFormat)>> {
     let from = side(&args.input, args.from.as_deref(), "--from")?;
     let to = side(&args.output, args.to.as_deref(), "--to")?;
@@ -83,7 +83,7 @@ pub(super) fn formats(args: &ConvertArgs) -> Result<Option<(ListFormat, ListForm
         let edges = match side {
             Side::List(format) => return Ok(format),
             Side::NamedEdges(format) => Some(format),
-            // The ending `.txt` is used for edges and lists; other endings of text are used for edges only.
+            // The extension `.txt` may mean edges or a list; other text extensions always mean edges.
             Side::ByEnding(format) => format.filter(|_| ListFormat::of(path, None).is_err()),
         };
         match edges {
@@ -113,8 +113,8 @@ fn side(path: &Path, named: Option<&str>, option: &str) -> Result<Side> {
     }
 }
 
-/// Returns the list format `named`, or else the format that the ending of `path` stands for. `option` is the
-/// command-line option that names a format; an error mentions it.
+/// Returns the list format `named`, or else the format that the extension of `path` selects. `option` is the
+/// command-line option that names a format, for error messages.
 fn list_format(path: &Path, named: Option<ListFormat>, option: &str) -> Result<ListFormat> {
     ListFormat::of(path, named).map_err(|_| {
         let path = path.display();

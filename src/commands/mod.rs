@@ -1,4 +1,5 @@
-//! The commands of gpugraph. This module starts them, and contains `convert`, which works on files without a job.
+//! The commands of gpugraph. This module dispatches them, and implements `convert`, which works on files without a
+//! job.
 #![allow(unsafe_code)] // `run` sets the environment of MPI and CUDA before there are threads
 
 pub mod cli;
@@ -33,21 +34,21 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The command `gpugraph`: parses the command line, runs the command, and prints the error if it fails. It must be
-/// called before the process starts a thread.
+/// Entry point of the program `gpugraph`: parses the command line, runs the command, and prints the error if it fails.
+/// It must be called before the process starts a thread.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
     main_of(std::env::args_os())
 }
 
-/// Does the same as [`main`] for the command line `words`, whose first word is the name of the command. The Python
-/// package calls it.
+/// Runs the command line `words`, like [`main`]. The first word is the name of the program. The Python package calls
+/// this function.
 #[doc(hidden)]
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     comm::report_panics();
     memory::set_allocator();
-    // Files, ranks and GPUs need many descriptors, so the soft limit is raised. It is raised at most to Linux's default
-    // maximum, because programs that start from here, for example by MPI, may close every descriptor below the limit.
+    // Raise the soft limit on file descriptors, because files, ranks and GPUs need many. Raise it at most to Linux's
+    // default maximum, because child processes, for example of MPI, may close every descriptor below the limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);
     let cli = Cli::parse_from(words);
     match signals::install().and_then(|()| dispatch(cli.command)) {
@@ -82,10 +83,10 @@ fn dispatch(command: Command) -> Result<()> {
     }
 }
 
-/// `gpugraph convert`: converts between formats of edges, or between formats of lists.
+/// `gpugraph convert`: converts between edge formats, or between list formats.
 ///
 /// # Errors
-/// [`Error::Usage`] for an unknown ending, [`Error::Input`] for bad input, and errors of the disk.
+/// [`Error::Usage`] for an unknown file name extension, [`Error::Input`] for bad input, and errors of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     convert::writable(&args.output)?;
     if let Some((from, to)) = lists::formats(args)? {
@@ -119,7 +120,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     Ok(())
 }
 
-/// Copies a whole stream to a file next to the output.
+/// Copies an input from a pipe to a file next to the output.
 fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<StreamCopy> {
     let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
         let name = stream.name();
@@ -130,13 +131,14 @@ fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Stream
     shown("reading", 0, |watch| StreamCopy::of(stream, format, output, watch))
 }
 
-/// Warns about weights that the output format can't hold, and about columns that may be weights but are not read.
+/// Logs a warning if the output format can't store the weights of the input, or if the input has columns that may be
+/// weights but are not read.
 fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
     let Target { format, weights, .. } = target;
     if weights != WeightsOption::Auto {
         return;
     }
-    // Errors of a file are reported when it is read.
+    // Errors are ignored here, because reading the file reports them later.
     match input.may_have_weights() {
         Ok(true) if !format.writes_weights() => {
             tracing::warn!("{}: has weights, which {format} does not hold; they are left out", input.name());
@@ -154,23 +156,23 @@ fn print_summary(path: &Path, done: Converted) {
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
 }
 
-/// Returns the edge format `named`, or else the format that the ending of `path` stands for. `option` is the
-/// command-line option that names a format; an error mentions it.
+/// Returns the edge format `named`, or else the format that the extension of `path` selects. `option` is the
+/// command-line option that names a format, for error messages.
 fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
     format_named(named, option)?
         .or_else(|| Format::by_ending(path))
         .ok_or_else(|| Error::Usage(format!("{}: no format has this ending; name one with {option}", path.display())))
 }
 
-/// Parses the name of a format of edges or lists. Returns `None` if there is no name, or if it is `auto`. An error
-/// mentions `option`, the command-line option with the name.
+/// Parses the name of an edge or list format. Returns `None` if `name` is `None` or `auto`. `option` is the
+/// command-line option that set `name`, for error messages.
 fn format_named<F: FromStr<Err: Display>>(name: Option<&str>, option: &str) -> Result<Option<F>> {
     let parse = |name: &str| name.parse().map_err(|e| Error::Usage(format!("{option} {name}: {e}")));
     name.filter(|&name| name != "auto").map(parse).transpose()
 }
 
-/// Runs `work` with a progress bar that counts up to `total` bytes. If a signal stops it, the error says that nothing
-/// is kept.
+/// Runs `work` with a progress bar for the stage `name` of `total` bytes. If a signal stops it, the error is
+/// [`Error::Abandoned`], because no partial work is kept.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch) -> Result<T>) -> Result<T> {
     crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// `gpugraph report`: writes the report as HTML, or prints it as JSON or CSV.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder that no job worked in or an output that is not a regular file; [`Error::Io`];
-/// [`Error::DiskFull`].
+/// [`Error::Usage`] for a folder that is not the workdir of a job, or an output that is not a regular file;
+/// [`Error::Io`]; [`Error::DiskFull`].
 pub fn report(args: &ReportArgs) -> Result<()> {
     let (page, place) = match args.workdirs.as_slice() {
         [workdir] => (html::page(workdir)?, Some(workdir.join(html::FILE))),
@@ -42,7 +42,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     stdout::print(place.display().to_string())
 }
 
-/// Writes each figure to its own file, named after its section and title, and prints the names.
+/// Writes each chart to its own SVG file in `folder`, named after its section and title, and prints the paths.
 fn pictures(page: &Page, folder: &Path) -> Result<()> {
     make_folder(folder)?;
     let mut names: Vec<String> = Vec::new();
@@ -61,8 +61,8 @@ fn pictures(page: &Page, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tables of `page` as CSV. For a comparison of several workdirs it joins the tables of the first section
-/// side by side, because each of them has a row for each run.
+/// Returns the tables of `page` as CSV. For a comparison of several workdirs, it joins the tables of the first section
+/// side by side, because each has one row per workdir.
 fn csv(page: &Page, workdirs: usize) -> String {
     match page.sections.first().filter(|_| workdirs > 1) {
         Some(section) => Table::side_by_side(section.tables.iter().map(|(_, table)| table)).csv(),

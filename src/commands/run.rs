@@ -12,7 +12,7 @@ use crate::process::log;
 use crate::{gpu, stdout};
 use std::time::Instant;
 
-/// Runs a job, alone or as one of the ranks that a launcher started.
+/// `gpugraph run`: runs a job, as a single process or as one of the ranks that a launcher started.
 ///
 /// # Safety
 /// No other thread may run yet, because MPI and CUDA are configured by environment variables.
@@ -23,7 +23,7 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
     let job = config::load(&args.job, &args.start.set);
     let workdir = job.as_ref().map(|job| job.workdir.clone()).unwrap_or_default();
     let print = |report: &Report| {
-        // The answer is in report.json already, so a closed stdout is no reason to fail.
+        // The results are already in report.json, so a closed stdout is no reason to fail.
         let _ = stdout::print(report.answer(&workdir));
         Ok(())
     };
@@ -31,7 +31,8 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
     unsafe { carry_out(job, &args.start, print) }
 }
 
-/// Runs a job, alone or as one of the ranks that a launcher started, and calls `finish` with its report on the leader.
+/// Runs a job, as a single process or as one of the ranks that a launcher started. Rank 0 then passes the report to
+/// `finish`.
 ///
 /// # Safety
 /// No other thread may run yet, because MPI and CUDA are configured by environment variables.
@@ -60,7 +61,7 @@ pub(super) unsafe fn carry_out(
     let comm = Comm::open()?;
     log::init(args.log_format, args.quiet, comm.is_leader());
     tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
-    // One rank reports mistakes in the job file, once all ranks are connected.
+    // A mistake in the job file is returned only now, so that one of the connected ranks reports it for all.
     let start = StartOptions { fresh: args.fresh, wait: args.wait, ends_process: true };
     let report = job::run::run(job?, start, &comm)?;
     if comm.is_leader() {

@@ -1,4 +1,4 @@
-//! `gpugraph convert --ids string`: numbers the strings of an input, and writes them next to the output.
+//! `gpugraph convert --ids string`: replaces string ids by dense ids, and lists the strings next to the output.
 
 use super::shown;
 use crate::convert;
@@ -13,13 +13,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The numbers of the strings of an input, in a temporary folder.
+/// Dictionary of the string ids of an input (string -> dense id), in a temporary folder.
 pub(super) struct Numbered {
     names: Arc<Names>,
     folder: TemporaryFolder,
 }
 
-/// Returns the path of the list of strings that belongs to `output`.
+/// Returns the path of the list of strings that is written with `output`: `OUTPUT.ids.txt`.
 fn list_of(output: &Path) -> PathBuf {
     let mut path = output.to_owned();
     path.as_mut_os_string().push(".ids.txt");
@@ -27,7 +27,7 @@ fn list_of(output: &Path) -> PathBuf {
 }
 
 impl Numbered {
-    /// Reads `input` once and numbers its strings, in a folder next to `output`.
+    /// Reads `input` once and builds the dictionary of its string ids, in a temporary folder next to `output`.
     ///
     /// # Errors
     /// Errors of the input and of the disk.
@@ -44,12 +44,13 @@ impl Numbered {
         Ok(Numbered { names, folder })
     }
 
-    /// Returns the input with numbers as ids.
+    /// Returns `input` with its string ids replaced by dense ids.
     pub fn input(&self, input: Input) -> Input {
         input.with_numbering(self.names.clone())
     }
 
-    /// Writes the list of strings next to `output`, to a file with `.ids.txt` appended to its name.
+    /// Writes the list of strings next to `output`: `OUTPUT.ids.txt`, with the string of dense id `i` on line `i`
+    /// (0-based).
     ///
     /// # Errors
     /// Errors of the disk.
@@ -58,7 +59,7 @@ impl Numbered {
         let write = || -> std::io::Result<()> {
             let mut file = regular::create(&temporary)?;
             file.write_all(self.names.list().lines().text())?;
-            // Not by `sync_file`, because the list leaves the temporary folder.
+            // Don't use `sync_file`, which skips files in temporary folders: this file is moved out.
             file.sync_all()?;
             std::fs::rename(&temporary, &path)
         };

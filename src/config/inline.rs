@@ -6,7 +6,7 @@ use crate::jobfile::field::{Field, Section};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// A reader of the values of one inline table, which reports mistakes to `diagnostics`.
+/// Reader of the values of one inline table. It reports mistakes to `diagnostics`.
 pub(super) struct InlineTable<'a, 'f> {
     field: &'a Field<'f>,
     section: Section<'f>,
@@ -14,16 +14,16 @@ pub(super) struct InlineTable<'a, 'f> {
 }
 
 impl<'a, 'f> InlineTable<'a, 'f> {
-    /// Opens the inline table that is the value of `field`, and reports keys that are not in `known`. Returns `None` if
-    /// the value is not a table.
+    /// Opens the inline table that is the value of `field`, and reports keys that are not in `known`. Returns `None`
+    /// if the value is not a table.
     pub fn of(field: &'a Field<'f>, known: &[&str], diagnostics: &'a mut Diagnostics) -> Option<Self> {
         let (table, section) = field.section(diagnostics)?;
         tables::check_keys(table, &field.name, known, diagnostics);
         Some(InlineTable { field, section, diagnostics })
     }
 
-    /// Reads the integer of `key`. If the key is absent, returns `default`; if `default` is an error, reports that the
-    /// key is missing, with the error's text as the remedy.
+    /// Reads the integer of `key`. If the key is absent, returns `default`; if `default` is an error, reports that
+    /// the key is missing and appends the error's text as the suggested fix.
     pub fn number<T>(&mut self, key: &str, range: RangeInclusive<T>, default: Result<T, &str>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + Display,

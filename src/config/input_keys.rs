@@ -1,5 +1,5 @@
 //! The keys of `[input]` with their values. They are part of the identity of results: results that were computed with
-//! other keys belong to another input, and messages name these keys.
+//! other keys belong to another input, and error messages list the keys that differ.
 
 use crate::jobfile::tree::TomlTable;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,18 @@ use std::collections::BTreeMap;
 pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
-/// Keys of `[input]` that say how files are read. They are refused if the edges do not come from files.
+/// Keys of `[input]` that configure how files are read. A job is refused if it has one and its edges do not come from
+/// files.
 pub(super) const OF_FILES: [&str; 7] = ["columns", "skip_lines", "ids", "vertices", "format", "weights", "recursive"];
 
-/// Keys of `[input]` that say how edges from any source are read.
+/// Keys of `[input]` that configure how edges from any source are read.
 pub(super) const OF_EDGES: [&str; 2] = ["directed", "first_id"];
 
 /// Keys of `[input]` on which no result depends.
 const PLAN_KEYS: [&str; 1] = ["expect"];
 
-/// The keys of `[input]` with their values as text, including overrides. Every key of the table is included unless it
-/// is one of `PLAN_KEYS`, so that a key that is added later is not forgotten.
+/// The keys of `[input]` with their values as text, including overrides. All keys are included unless they are in
+/// `PLAN_KEYS`, so that keys that are added to the program later are included automatically.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InputKeys(BTreeMap<String, String>);
@@ -37,10 +38,10 @@ impl InputKeys {
         self.0.get(key).map(String::as_str)
     }
 
-    /// Returns the keys of `[input]`, each as `KEY = VALUE`, that change how the input is read although the opened
-    /// input does not show their effect. Today there are none: the opened input shows format and columns of each file,
-    /// the list of vertices, weights, direction and first id. For example, `format = "u32"` adds nothing for a file
-    /// that ends in `.u32`.
+    /// Returns, as `KEY = VALUE`, each key of `[input]` that changes how the input is read without changing a recorded
+    /// property of the opened input. Today there are none, because an opened input records the format and columns of
+    /// each file, the list of vertices, weights, direction and first id. So `format = "u32"` makes no difference for a
+    /// file that ends in `.u32`.
     pub fn reading_keys(&self) -> impl Iterator<Item = String> {
         let is_known = |key: &str| [&SOURCES[..], &OF_FILES, &OF_EDGES].iter().any(|keys| keys.contains(&key));
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))

@@ -199,11 +199,12 @@ pub(super) mod output {
         [("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv), ("parquet", OutputFormat::Parquet)];
 }
 
-/// Largest value of `skip_lines`. More lines would not fit in the part of a file that is inspected.
+/// Largest value of `skip_lines`. More lines might not fit in the beginning of a file, which is all that is
+/// inspected.
 const MOST_SKIPPED: u64 = 1 << 20;
 
-/// Keys whose values are arbitrary text, so that on the command line even a number needs no quotes (`--set
-/// job.name=2024`).
+/// Keys whose values are arbitrary text. On the command line their values need no quotes even if they are numbers
+/// (`--set job.name=2024`).
 pub(super) const TEXT: [[&str; 2]; 5] =
     [["job", "name"], ["job", "workdir"], ["job", "scratch"], ["input", "path"], ["input", "prepared"]];
 

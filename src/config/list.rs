@@ -1,4 +1,4 @@
-//! Reads `[input]` of a job that ranks a list.
+//! Reads `[input]` of a list-ranking job.
 
 use super::inline::InlineTable;
 use super::input_keys::{OF_EDGES, OF_FILES, SOURCES};
@@ -9,11 +9,11 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
-/// Parameters of a generated list.
+/// Keys of `list`, the inline table that describes a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];
 
-/// Returns true if the job has an algorithm that computes on a list. A job with algorithms on lists and on graphs is
-/// refused.
+/// Returns true if an algorithm of the job has a list as its input, as list ranking does. Refuses a job that has both
+/// algorithms on lists and algorithms on graphs.
 pub(super) fn is_asked_for(root: &TomlTable, diagnostics: &mut Diagnostics) -> bool {
     let given = |is_on_list| {
         ALGORITHMS.iter().find(|algorithm| algorithm.is_on_list == is_on_list && root.get(algorithm.name).is_some())
@@ -33,7 +33,7 @@ pub(super) fn is_asked_for(root: &TomlTable, diagnostics: &mut Diagnostics) -> b
     }
 }
 
-/// Reads the input of a job that ranks a list: one file, or a generator.
+/// Reads the input of a list-ranking job: one file, or the parameters of a generated list.
 pub(super) fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
@@ -86,7 +86,7 @@ fn generated(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Generat
     list.map_err(|e| table.error(&e.to_string())).ok()
 }
 
-/// Refuses keys for lists in a job on a graph; `format` is the value of `[input] format`.
+/// Refuses keys for lists in a job on a graph. `format` is the value of `[input] format`.
 pub(super) fn refuse(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) {
     let is_of_lists = ListFormat::ALL.iter().any(|of_lists| Some(of_lists.name()) == format);
     for field in [section.get("list"), section.get("format").filter(|_| is_of_lists)].into_iter().flatten() {

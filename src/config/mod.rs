@@ -1,7 +1,8 @@
 //! Reads a job file and returns the validated [`Job`], or a report of every mistake at once.
 //!
-//! [`crate::jobfile`] parses the file to a tree of values with their places. `overrides` inserts the values of `--set`,
-//! `tables` checks the names of tables and keys, and `validate` reads each key. Algorithms read their own tables.
+//! [`crate::jobfile`] parses the file into a tree whose values store their positions in the text. `overrides` inserts
+//! the values of `--set`, `tables` checks the names of tables and keys, and `validate` reads each key. Each algorithm
+//! reads its own table.
 
 mod inline;
 mod input_keys;
@@ -37,20 +38,21 @@ pub const MAX_THREADS: usize = 65_536;
 /// Maximum size of a job file in bytes, so that an edge list that is named by mistake is not read as a whole.
 const LONGEST: u64 = 2 << 20;
 
-/// Reads and validates the job file at `path`. `overrides` are the arguments of `--set`: `table.key=value`, where the
-/// value is TOML or else plain text. If several overrides set one key, the last wins. An override that names a source
-/// of edges, or a vertex to search from, removes the file's other sources or vertices. `run.device=cpu` removes the
-/// file's `run.gpu`.
+/// Reads and validates the job file at `path`. `overrides` are the arguments of `--set`, each `table.key=value`,
+/// where the value is TOML or else plain text. If several overrides set one key, the last wins. An override that
+/// names an edge source, or a source vertex of a search, removes the alternatives that the file names.
+/// `run.device=cpu` removes the file's `run.gpu`.
 ///
 /// # Errors
-/// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.
+/// [`Error::Usage`] with a paragraph per mistake: line and column, what was expected and found, and the line with a
+/// caret.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
     let text = read(path).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))?;
     parse(path, text, overrides, None)
 }
 
-/// Reads and validates the text of a job file, with overrides as in [`load`]. `input`, if given, is the input of the
-/// job, and `[input]` then names none. Messages call the text `name`.
+/// Reads and validates the text of a job file, with overrides as in [`load`]. If `input` is given, it is the input of
+/// the job, and the text must not name a source in `[input]`. Messages call the text `name`.
 ///
 /// # Errors
 /// Errors of [`load`].
@@ -58,7 +60,7 @@ pub fn of_text(name: &str, text: String, overrides: &[String], input: Option<Inp
     parse(Path::new(name), text, overrides, input)
 }
 
-/// Reads and validates the table of one algorithm of a job file.
+/// Reads and validates the text of one algorithm's table, header included, and returns the task that it describes.
 ///
 /// # Errors
 ///

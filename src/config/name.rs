@@ -5,21 +5,22 @@ use crate::formats::Format;
 use crate::list::ListFormat;
 use std::path::{Component, Path};
 
-/// Maximum length of a name in bytes; a name becomes a folder name and appears in reports.
+/// Maximum length of a name in bytes. The limit is needed because a name becomes a folder name and appears in
+/// reports.
 const LONGEST: usize = 100;
-/// Maximum number of input names that are joined into one job name.
+/// Maximum number of input file names that are joined into one job name.
 const JOINED: usize = 3;
-/// Extensions of packed files, which follow the extension of the format.
+/// Extensions of compressed files, which follow the extension of the format.
 const PACKED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
 
-/// Returns a job name made from the input. For a file it is the file name without the extensions of packing and format.
-/// For a folder it is the folder name, and for a pattern the name of its folder. For several paths the names are joined
-/// by `+`, and for a generator the name has its kind and parameters. Returns `None` for inputs without a name, such as
-/// standard input and `.`.
+/// Returns a job name made from the input. For a file it is the file name without the extensions of compression and
+/// format. For a folder it is the folder name, and for a pattern the name of its folder. The names of several paths
+/// are joined by `+`. A generator's name consists of its kind and parameters. Returns `None` for inputs without a
+/// name, such as standard input and `.`.
 pub(super) fn of_input(input: &InputSpec) -> Option<String> {
     let name = match input {
         InputSpec::Files { paths, .. } => of_paths(paths.iter().map(|path| of_path(path)).collect::<Option<_>>()?)?,
-        // The suffix keeps the job from using the workdir of the other job, which is probably named after its input.
+        // The suffix keeps this job out of the workdir of the other job, which is probably named after its input.
         InputSpec::Prepared(workdir) => format!("{}-prepared", last(workdir)?),
         InputSpec::Kronecker(random) => format!("kronecker-{}-{}-{}", random.scale, random.edge_factor, random.seed),
         InputSpec::ListFile { path, .. } => of_path(path)?,
@@ -45,7 +46,7 @@ fn of_paths(names: Vec<String>) -> Option<String> {
 }
 
 fn of_path(path: &Path) -> Option<String> {
-    // Descriptors of a shell's `<(…)` are meaningless numbers.
+    // File descriptors of a shell's process substitution `<(…)` are meaningless as names.
     if path == Path::new("-") || ["/dev/stdin", "/dev/fd", "/proc"].iter().any(|other| path.starts_with(other)) {
         return None;
     }
@@ -56,8 +57,8 @@ fn of_path(path: &Path) -> Option<String> {
     Some(if path.is_dir() { name } else { without_endings(&name) })
 }
 
-/// Returns a name for a path with wildcards: the innermost folder without wildcards, or else the beginning of the
-/// pattern.
+/// Returns a name for a path with wildcards: the innermost folder before the first wildcard, or else the beginning of
+/// the pattern.
 fn of_pattern(path: &Path) -> Option<String> {
     let plain: std::path::PathBuf =
         path.components().take_while(|part| !is_pattern(&part.as_os_str().to_string_lossy())).collect();
@@ -80,8 +81,8 @@ fn last(path: &Path) -> Option<String> {
     }
 }
 
-/// Removes the extension of a compressed format, and before it the extension of an input format. Other extensions are
-/// part of the name.
+/// Removes the extension of a compressed format, and then the extension of an input format. Other extensions are part
+/// of the name.
 fn without_endings(name: &str) -> String {
     let cut = |name: &str, is_one: &dyn Fn(&str) -> bool| match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && is_one(&ending.to_ascii_lowercase()) => stem.to_owned(),

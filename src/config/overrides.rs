@@ -1,5 +1,5 @@
-//! Inserts the values of `--set table.key=value` in the tree of the job file before the tree is validated. So the same
-//! code checks an override and a line of the file.
+//! Inserts the values of `--set table.key=value` in the tree of the job file. The tree is validated afterwards, so the
+//! same code checks overrides and the lines of the file.
 
 use crate::config::input_keys::{OF_FILES, SOURCES};
 use toml::de::DeValue;
@@ -11,10 +11,11 @@ use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
 use crate::jobfile::tree::{TomlEntry, TomlNode, TomlTable, TomlValue};
 use crate::quote::clip;
 
-/// Maximum number of keys in the path of an override; no table is nested deeper.
+/// Maximum number of keys in the path of an override. No table of a job file is nested deeper.
 const DEEPEST: usize = 8;
 
-/// Inserts override number `source` (from 1) in the tree. If several overrides set one key, the last wins.
+/// Inserts one override in the tree; `source` is its 1-based index among the overrides. If several overrides set one
+/// key, the last wins.
 pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagnostics) {
     let text = diagnostics.text(source).to_owned();
     let Some((path, value)) = text.split_once('=') else {
@@ -48,8 +49,9 @@ pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagn
     supersede(root, source, &keys);
 }
 
-/// Parses the value of an override as TOML. A value that is not TOML is taken as a string. A number is also taken as a
-/// string if the values of the key are text. So a user needs no quotes beyond the shell's.
+/// Parses the value of an override as TOML. A value that is not TOML becomes a string, and so does a number or
+/// boolean if the key's values are text (`is_text`). So a user needs no quotes beyond those for the shell. The value
+/// begins at byte `start` of text `source`.
 fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> TomlNode {
     let trimmed = text.trim();
     let start = start + (text.len() - text.trim_start().len());
@@ -85,9 +87,9 @@ fn insert(table: &mut TomlTable, keys: &[(&str, TextSpan)], node: TomlNode) {
     }
 }
 
-/// Removes values of the job file that an override rules out, because `--set` can't unset them. If the override names a
-/// source of edges, the other sources are removed. If it chooses where to search from, the other ways to choose are
-/// removed. `run.device=cpu` removes the GPU's index.
+/// Removes values of the job file that an override rules out, because `--set` can't unset them. If the override names
+/// a source of edges, the other sources are removed. If it chooses the source vertices of a search, the keys that
+/// choose them differently are removed. `run.device=cpu` removes the GPU's index.
 fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
     let Some(TomlValue::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
@@ -101,7 +103,7 @@ fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
         ruled_out.extend(OF_FILES.into_iter().chain(["expect"]).filter(|_| named != "path"));
     }
     let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives);
-    // A key with the value `false`, such as `forest = false`, chooses nothing, so it rules out nothing.
+    // A key with the value `false`, such as `forest = false`, chooses nothing, so it removes nothing.
     let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != TomlValue::Boolean(false));
     if let Some(named) = alternatives.iter().find(|key| asks(key)) {
         ruled_out.extend(alternatives.iter().filter(|key| *key != named));

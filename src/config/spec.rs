@@ -1,5 +1,5 @@
-//! The validated job. `None` in an `Option` does not mean that the file omits a key, because defaults are filled in. It
-//! stands for a separate choice, such as "use what the machine has" or "choose by the extension".
+//! The validated job. `None` in an `Option` does not mean that the file omits a key, because defaults are filled in.
+//! It is a choice of its own, such as "use all that the machine has" or "choose by the extension".
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,98 +24,102 @@ use crate::results::OutputFormat;
 pub struct Job {
     /// Path of the job file.
     pub file: PathBuf,
-    /// `[job] name`, or else a name made from the input's name, or else the stem of the job file's name. It is a single
-    /// path component.
+    /// `[job] name`, or else a name made from the input, or else the job file's name without its extension. It is a
+    /// single path component.
     pub name: String,
     /// `[job] workdir`, or else `gpugraph.work/NAME`. Relative to the folder in which the command runs.
     pub workdir: PathBuf,
-    /// `[job] scratch`: a folder on each node's own disk, for data that one rank writes and reads again; `None` means
-    /// the workdir.
+    /// `[job] scratch`: a folder on each node's own disk, for temporary files of one rank; `None` means the workdir.
     pub scratch: Option<PathBuf>,
     /// Whether the prepared graph is kept after the job, for `[input] prepared` of another job.
     pub keep: bool,
     /// Source of the edges.
     pub input: InputSpec,
-    /// `[input] directed`: whether tasks that can follow the direction of edges do so.
+    /// `[input] directed`: whether algorithms that support directed edges respect their direction.
     pub directed: bool,
-    /// `[input] first_id`: the id of the first vertex in results and in the job file.
+    /// `[input] first_id`: whether ids are 0-based or 1-based in results and in the job file.
     pub first_id: FirstId,
-    /// Whether an earlier job left a graph in the workdir that keeps direction. If so, and the input is still
-    /// `directed`, this job keeps direction too, so that old and new results belong to the same graph.
+    /// Whether an earlier job left a directed graph in the workdir. If so, and the input is still `directed`, this
+    /// job's graph is directed too, so that old and new results belong to the same graph.
     pub keeps_direction: bool,
-    /// Whether a graph that is kept carries the weights of its input, if it has some, although no task reads them and
-    /// no key names their type. The library sets it, because later calls may read them.
+    /// Whether a kept graph stores the weights of its input, if any, even if no task reads them and no key names their
+    /// type. The library sets it, because later calls may read them.
     pub keeps_weights: bool,
     /// The keys of `[input]` with their values as text.
     pub input_keys: InputKeys,
-    /// `[input] expect`: the size that a plan assumes for missing files. A run reads the files.
+    /// `[input] expect`: the size that a plan assumes for missing files. A run ignores it and reads the files.
     pub expect: Option<Expect>,
-    /// The keys of `[limits]`. No stage's key depends on them.
+    /// The keys of `[limits]`. A change does not invalidate completed stages.
     pub limits: Limits,
-    /// The keys of `[run]`. No stage's key depends on them.
+    /// The keys of `[run]`. A change does not invalidate completed stages.
     pub run: Run,
-    /// `[output] format`: the format of the columns of results.
+    /// `[output] format`: the file format of the result columns.
     pub format: OutputFormat,
-    /// Tasks of the job: the tables of algorithms, in the registry's order. If there are none, `keep` is true.
+    /// Tasks of the job, one per algorithm table, in the registry's order. If there are none, `keep` is true.
     pub tasks: Vec<Arc<dyn Task>>,
 }
 
 impl Job {
-    /// Returns true if `is_needed` is true for the needs of at least one task. Tasks on lists need nothing.
+    /// Returns true if `is_needed` is true for at least one task. Its argument names the components of a graph that a
+    /// task reads; for a task on a list, that is none.
     fn any_needs(&self, is_needed: impl Fn(Needs) -> bool) -> bool {
         self.tasks.iter().any(|task| is_needed(task.needs()))
     }
 
-    /// Returns true if something reads the stored degrees: some tasks, the stage that makes the upper half of rows, and
-    /// jobs on a kept graph.
+    /// Returns true if anything reads the stored degrees: a task, the stage that builds the upper half of the rows,
+    /// or another job that uses the kept graph.
     pub fn needs_degrees(&self) -> bool {
         self.keep || self.needs_upper() || self.any_needs(|needs| needs.degrees)
     }
 
-    /// Returns true if a task needs the stored order of vertices to write its results.
+    /// Returns true if a task needs the stored degree order (map from dense ids to vertices) to write its
+    /// results.
     pub fn needs_order(&self) -> bool {
         self.any_needs(|needs| needs.order)
     }
 
-    /// Returns the direction of edges in the prepared graph. Direction is kept if a task or another job may read it, or
-    /// if an earlier job in this workdir kept it.
+    /// Returns whether the prepared graph is directed. It is if the input is `directed`, and either a task or another
+    /// job may read the direction, or an earlier job in this workdir stored it.
     pub fn direction(&self) -> Direction {
         Direction::of(self.directed && (self.keep || self.keeps_direction || self.any_needs(|needs| needs.direction)))
     }
 
-    /// Returns true if the graph keeps direction, but some task needs undirected edges.
+    /// Returns true if the graph is directed, but some task needs undirected edges, so that out-edges and in-edges
+    /// must be merged.
     pub fn merges(&self, direction: Direction) -> bool {
         direction == Direction::Directed && self.any_needs(|needs| !needs.direction)
     }
 
-    /// Returns true if a task reads the upper half of rows: the neighbours with larger numbers than the row's vertex.
+    /// Returns true if a task reads the upper half of the rows: the neighbours that follow the row's vertex in the
+    /// degree order.
     pub fn needs_upper(&self) -> bool {
         self.any_needs(|needs| needs.upper)
     }
 
-    /// Returns the GPU programs that tasks seldom launch.
+    /// Returns the source texts of the GPU programs that the tasks launch only in rare cases.
     pub fn rare_programs(&self) -> Vec<&'static ProgramSource> {
         self.tasks.iter().flat_map(|task| task.rare_programs()).collect()
     }
 
-    /// Returns true if the graph stores the weights of its edges. It does if a task reads them, or if the graph is kept
-    /// for another job that may read them and `weights` in `[input]` names their type.
+    /// Returns true if the graph stores the weights of its edges: if a task reads them, or if the graph is kept for
+    /// other jobs and either `[input] weights` names their type or `keeps_weights` is set.
     pub fn carries_weights(&self) -> bool {
         let is_named = self.input.weights().named().is_some();
         self.any_needs(|needs| needs.weights) || (self.keep && (is_named || self.keeps_weights))
     }
 
-    /// Returns true if a task reads weights of the upper half of rows.
+    /// Returns true if a task reads weights of the upper half of the rows.
     pub fn upper_has_weights(&self) -> bool {
         self.any_needs(|needs| needs.upper && needs.weights)
     }
 
-    /// Returns true if a task reads weights of the undirected rows, in a graph that keeps direction.
+    /// Returns true if a task reads weights of undirected rows. They matter only if the graph is directed, because
+    /// these rows are then merged from out-edges and in-edges.
     pub fn merged_has_weights(&self) -> bool {
         self.any_needs(|needs| !needs.direction && needs.weights)
     }
 
-    /// Refuses `first_id = 1` for an input, called `name`, that does not count from 1.
+    /// Refuses `first_id = 1` for an input whose ids are not 1-based. `name` is the input's name in the message.
     ///
     /// # Errors
     /// [`Error::Usage`] in that case.
@@ -130,21 +134,21 @@ impl Job {
     }
 }
 
-/// `[input]`: exactly one source of edges, or of a list.
+/// `[input]`: exactly one source of edges or of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputSpec {
-    /// `path`: files, folders or patterns, read in this order as one edge list. There is at least one path; none has
-    /// been looked up yet.
+    /// `path`: files, folders or patterns, read in this order as one edge list. There is at least one path. The file
+    /// system has not been accessed yet.
     Files {
-        /// Paths, with variables expanded but patterns kept.
+        /// Paths, with environment variables expanded and wildcards not yet expanded.
         paths: Vec<PathBuf>,
         /// Format of the files. `None` means `"auto"`: the format follows from the extension of each file.
         format: Option<Format>,
         /// Whether subfolders of a folder are read, too.
         #[serde(default)]
         recursive: bool,
-        /// `columns` and `skip_lines`: options for reading text.
+        /// `columns`, `skip_lines` and `ids`: options for reading text and Parquet.
         #[serde(default)]
         text: TextOptions,
         /// `vertices`: the file that lists all vertices.
@@ -160,20 +164,20 @@ pub enum InputSpec {
     Kronecker(Random),
     /// `uniform`: both ends of every edge are drawn uniformly.
     Uniform(Random),
-    /// `random`, `rmat`, `ssca2` or `grid`: a graph with weights.
+    /// `random`, `rmat`, `ssca2` or `grid`: a generated graph with weights.
     Weighted(WeightedSpec),
-    /// Edges that the caller of the library has in memory. No key of a job file names them.
+    /// Edges that the caller of the library has in memory. A job file can't specify them.
     Memory(MemoryEdges),
-    /// `path` of a job that ranks a list: one file, which has not been looked up yet.
+    /// `path` of a list-ranking job: one file. The file system has not been accessed yet.
     ListFile {
-        /// The path, with variables expanded.
+        /// The path, with environment variables expanded.
         path: PathBuf,
         /// The format. `None` means `"auto"`: the format follows from the extension.
         format: Option<ListFormat>,
     },
     /// `list`: a list that the job generates.
     List(Generated),
-    /// A list that the caller of the library has in memory. No key of a job file names it.
+    /// A list that the caller of the library has in memory. A job file can't specify it.
     MemoryList(MemoryList),
 }
 
@@ -192,7 +196,7 @@ impl InputSpec {
         }
     }
 
-    /// Returns the paths of the input's files, with patterns kept; empty if the input is not a file.
+    /// Returns the paths of the input's files, with wildcards not expanded; empty if the input is not a file.
     pub fn paths(&self) -> &[PathBuf] {
         match self {
             InputSpec::Files { paths, .. } => paths,
@@ -205,9 +209,9 @@ impl InputSpec {
 /// `[input] expect`: the size of files that do not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expect {
-    /// Number of edges, including loops and repeats.
+    /// Number of edges, including self-loops and duplicates.
     pub edges: u64,
-    /// Number of ids: the largest id plus one.
+    /// Number of ids: the largest id (0-based) plus one.
     pub ids: u64,
 }
 
@@ -218,18 +222,18 @@ pub struct Random {
     pub scale: u32,
     /// Number of edges per vertex, greater than 0 and not necessarily an integer.
     pub edge_factor: f64,
-    /// Seed of the counter-based random numbers.
+    /// Seed of the counter-based random number generator.
     pub seed: u64,
 }
 
-/// `[limits]`: limits on the use of the machine.
+/// `[limits]`: limits on memory and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Host memory per rank in bytes; `None` means 80 % of what the machine or cgroup has free.
+    /// Host memory per rank in bytes; `None` means 80 % of the memory that is free on the machine or in the cgroup.
     pub host_memory: Option<u64>,
     /// Memory per GPU in bytes; `None` means 90 % of what is free, or less if that would leave less than 1 GiB.
     pub gpu_memory: Option<u64>,
-    /// Number of threads; 0 means as many as the scheduler, the affinity mask or the cgroup's quota grants this
+    /// Number of threads. 0 means as many as the scheduler, the affinity mask or the cgroup's quota grants this
     /// process, or else `OMP_NUM_THREADS`, or else all cores.
     pub threads: usize,
 }
@@ -239,8 +243,8 @@ pub struct Limits {
 pub struct Run {
     /// The device that computes.
     pub device: Device,
-    /// Index of the GPU to use; `None` chooses it by the rank's index on its machine. It is never set with
-    /// [`Device::Cpu`].
+    /// Index of the GPU to use. `None` chooses a GPU by the rank's index among the ranks of its machine. It is always
+    /// `None` with [`Device::Cpu`].
     pub gpu: Option<u32>,
     /// How ranks share GPUs if a machine has fewer GPUs than ranks.
     pub gpu_sharing: GpuSharing,
@@ -248,7 +252,7 @@ pub struct Run {
     pub trials: u32,
     /// Time between two progress lines in the log.
     pub log_interval: Duration,
-    /// Whether a run is refused if its plan does not fit on the disk.
+    /// Whether a run is refused if the disk has less free space than its plan needs.
     pub disk_check: bool,
     /// Whether energy is measured, for algorithms that can repeat their work for that purpose.
     pub energy: bool,
@@ -263,15 +267,15 @@ pub enum Device {
     Auto,
     /// The CPU.
     Cpu,
-    /// A GPU; without one the job is refused, and calls fail with [`Error::Usage`].
+    /// A GPU. Without a usable GPU, a job is refused, and a call of the library fails with [`Error::Usage`].
     Gpu,
 }
 
 /// `[run] gpu_sharing`: how ranks share GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuSharing {
-    /// Ranks with the same GPU use equal parts of its memory.
+    /// Let ranks share a GPU, each with an equal share of its memory.
     Split,
-    /// A job with more ranks than GPUs on a machine is refused.
+    /// Refuse a job that has more ranks than GPUs on a machine.
     Refuse,
 }

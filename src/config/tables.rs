@@ -1,4 +1,4 @@
-//! The tables that a job file may have, and the check that a job file has no others.
+//! The tables that a job file may contain, and the check that it contains no others.
 
 use super::keys::{input, job, limits, output, run};
 use crate::algo::{ALGORITHMS, Entry};
@@ -13,13 +13,13 @@ use crate::quote::clip;
 pub struct TableInfo {
     /// Name of the table.
     pub name: &'static str,
-    /// A phrase that says what the table configures, or what its algorithm computes.
+    /// A phrase that describes what the table configures, or what its algorithm computes.
     pub about: &'static str,
     /// Keys of the table.
     pub keys: &'static [&'static dyn AnyKey],
 }
 
-/// The tables of every job, in the order of the documentation.
+/// The tables that do not belong to an algorithm, in the order of the documentation.
 const JOB_TABLES: [TableInfo; 5] = [
     TableInfo {
         name: "job",
@@ -72,7 +72,7 @@ const JOB_TABLES: [TableInfo; 5] = [
     TableInfo { name: "output", about: "results of each vertex", keys: &[&output::FORMAT] },
 ];
 
-/// Returns all tables of job files: the tables of every job, and the tables of algorithms.
+/// Returns all tables of job files: the general tables, then the tables of algorithms.
 pub fn tables() -> impl Iterator<Item = TableInfo> {
     let of_algorithm =
         |algorithm: &Entry| TableInfo { name: algorithm.name, about: algorithm.about, keys: algorithm.keys };
@@ -104,14 +104,14 @@ pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Reports the keys of `table` that are not in `known`; `place` names the table in the message.
+/// Reports the keys of `table` that are not in `known`; `place` is the table's name in the message.
 pub(super) fn check_keys(table: &TomlTable, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
     for entry in table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
         unknown(&entry.key, &entry.place, &format!("in {place}"), (known, "it has no keys"), diagnostics);
     }
 }
 
-/// Reports an unknown key. `none` is the advice if the place has no known keys.
+/// Reports an unknown key. `none` is the advice if the table has no keys at all.
 fn unknown(key: &str, at: &TextSpan, place: &str, (known, none): (&[&str], &str), diagnostics: &mut Diagnostics) {
     let owner = tables().find(|table| table.keys.iter().any(|other| other.name() == key));
     let advice = match (owner, nearest(key, known)) {
@@ -131,7 +131,7 @@ mod tests {
     use crate::formats::Format;
     use std::path::Path;
 
-    /// An algorithm for tests, which has no example job file.
+    /// Name of an algorithm that exists only in tests and has no example job file.
     const TEST_ALGORITHM: &str = "sums";
 
     /// Returns the text of the example job file for an algorithm.
@@ -140,7 +140,7 @@ mod tests {
         std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
     }
 
-    /// Returns the texts of the example job files of all algorithms on lists, or on graphs.
+    /// Returns the texts of the example job files of all algorithms on lists (`lists`), or on graphs.
     fn shipped_for(lists: bool) -> Vec<String> {
         let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.is_on_list == lists);
         let texts: Vec<_> =
@@ -149,14 +149,15 @@ mod tests {
         texts
     }
 
-    /// Returns true if an example job file has the key in the table, either set or as a comment.
+    /// Returns true if an example job file contains the key in the table, either set or commented out.
     fn names(shipped: &str, table: &str, key: &str) -> bool {
         let text = shipped.split(&format!("\n[{table}]")).nth(1).unwrap_or_default();
         let text = text.split("\n[").next().unwrap_or_default();
         text.lines().any(|line| line.trim_start_matches("# ").split('=').next().map(str::trim) == Some(key))
     }
 
-    /// Users rely on the example job files, which say "Every key is here".
+    /// Checks that the example job files contain every key, because they claim to ("Every key is here") and users
+    /// rely on it.
     #[test]
     fn example_job_files_name_every_key() {
         let (of_graphs, of_lists) = (shipped_for(false), shipped_for(true));
@@ -176,7 +177,8 @@ mod tests {
         job.unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 
-    /// If a key's documented default is a TOML value, a job file with that value means the same as one without the key.
+    /// Checks that defaults are as documented: if a key's documented default is a TOML value, a job file that sets
+    /// the key to it must mean the same as one without the key.
     #[test]
     fn defaults_are_as_documented() {
         let mut values = 0;
@@ -206,7 +208,7 @@ mod tests {
         assert!(values > 20, "{values}");
     }
 
-    /// The values of `format` are documented as text, which has to name all formats.
+    /// Checks that the documented values of `format`, which are written as one string, name all formats.
     #[test]
     fn the_key_of_formats_names_all() {
         let names = Format::ALL.iter().map(|format| format.name());
@@ -214,15 +216,15 @@ mod tests {
         assert_eq!(super::input::FORMAT.values(), expected);
     }
 
-    /// Returns a key's default as the documentation shows it: TOML as code, and words without quotes.
+    /// Returns a key's default as the documentation shows it: in backticks if it is TOML, otherwise as plain text.
     fn shown(key: &dyn AnyKey) -> String {
         let default = key.default();
         let is_toml = toml::de::DeTable::parse(&format!("x = {default}")).is_ok();
         if is_toml { format!("`{default}`") } else { default }
     }
 
-    /// `docs/reference/job-file.md` has each key with its default, and the tables of algorithms exactly as the code
-    /// defines them.
+    /// Checks that `docs/reference/job-file.md` lists each key with its default, and has exactly the tables of
+    /// algorithms that the code defines.
     #[test]
     fn the_page_about_job_files_has_every_key() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/job-file.md");
@@ -259,7 +261,8 @@ mod tests {
         assert_eq!(missing, "");
     }
 
-    /// An example job file for lists has no key that only concerns graphs.
+    /// Checks that example job files for lists contain every key that applies to lists, and none that only concerns
+    /// graphs.
     #[test]
     fn example_job_files_for_lists_name_exactly_their_keys() {
         for TableInfo { name: table, keys, .. } in JOB_TABLES {

@@ -16,8 +16,8 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::ListFormat;
 
-/// Converts `root`, the tree of the job file `file`, to a job. `given`, if any, is used as the input instead of the
-/// table `[input]`. Returns `None` after a mistake, which is then in `diagnostics`.
+/// Converts `root`, the tree of the job file `file`, to a job. `given`, if any, replaces the input that `[input]`
+/// describes. Returns `None` after a mistake, which has then been reported to `diagnostics`.
 pub(super) fn job(
     root: &TomlTable,
     file: &Path,
@@ -73,9 +73,9 @@ pub(super) fn job(
     })
 }
 
-/// Returns the job's name, which is also a folder name and appears in reports and in the scheduler's lists. The default
-/// is the name of the input, so that results of different graphs do not collide; if the input has no name, it is the
-/// name of the job file.
+/// Returns the job's name, which is also a folder name and appears in reports and in the scheduler's queue. The
+/// default is the name of the input, so that results of different graphs do not collide. If the input has no name,
+/// the default is the job file's name without its extension.
 fn name(
     section: &Section<'_>,
     input: Option<&InputSpec>,
@@ -146,7 +146,8 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     }
     let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
     let vertices = keys::input::VERTICES.field(&section).and_then(|field| field.path(diagnostics));
-    // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
+    // The values of all sources are checked even if there are several, which exclude each other; the job is refused
+    // anyway.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {
@@ -158,7 +159,7 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
             "prepared" => field.path(diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
-            // A list in a job on graphs was refused before.
+            // In a job on graphs, the key `list` has been reported as a mistake before.
             "list" => None,
             kind => weighted::read(kind, &field, diagnostics).map(InputSpec::Weighted),
         };
@@ -166,8 +167,9 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     spec
 }
 
-/// Refuses tasks that need edges without direction if the job keeps direction, and tasks that need directed edges if it
-/// does not. Tasks on a prepared graph are checked later, when it is known whether that graph keeps direction.
+/// Refuses tasks that do not support the direction of the job: tasks that need undirected edges if the job is
+/// directed, and tasks that need directed edges if it is not. Tasks on a prepared graph are checked later, when it is
+/// known whether that graph is directed.
 fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
@@ -176,7 +178,7 @@ fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn T
     refused.for_each(|why| diagnostics.missing(why));
 }
 
-/// Refuses tasks that read the original edges, if the job has only a prepared graph.
+/// Refuses tasks that read the edges of the original input, if the job's input is a prepared graph.
 fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| task.needs().input;
     if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
@@ -188,8 +190,8 @@ fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], 
     }
 }
 
-/// Reads `[input] directed`, which is true if the direction of edges is kept. The key is refused for a list, which has
-/// no direction. It is also refused for a prepared graph, because the job that prepared the graph decided.
+/// Reads `[input] directed`: whether the graph is directed. The key is refused for a list, which has no direction,
+/// and for a prepared graph, because the job that prepared it decided.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
     let Some(field) = keys::input::DIRECTED.field(section) else { return false };
     let directed = keys::input::DIRECTED.read_or_default(section, diagnostics);
@@ -221,8 +223,8 @@ fn check_weights_are_read(
     }
 }
 
-/// Reads `columns` and `skip_lines`, the options for text, and refuses them for other formats. Parquet also has
-/// `columns`.
+/// Reads `columns`, `skip_lines` and `ids`, and refuses them for formats other than text. `columns` and `ids` are
+/// allowed for Parquet, too.
 fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
     let (columns, skip_lines) = (keys::input::COLUMNS.field(section), keys::input::SKIP_LINES.field(section));
     let ids = keys::input::IDS.field(section);
@@ -269,7 +271,7 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }
 
-/// Reads `[input] expect`, the expected size of files. It is refused for other sources, because their size is known.
+/// Reads `[input] expect`, the expected size of files. It is refused for other sources, whose size is known.
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = keys::input::EXPECT.field(section)?;
     if keys::input::PATH.field(section).is_none() {
@@ -277,7 +279,7 @@ fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect
         return None;
     }
     let mut table = InlineTable::of(&field, &keys::EXPECT, diagnostics)?;
-    // The limit is a hundred times the size of any known graph.
+    // The upper limit is a hundred times the size of any known graph.
     let mut number = |key| table.number(key, 1..=1 << 48, Err("write { edges = 1000000, ids = 50000 }"));
     let (edges, ids) = (number("edges"), number("ids"));
     Some(Expect { edges: edges?, ids: ids? })

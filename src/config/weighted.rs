@@ -1,4 +1,4 @@
-//! Reads `random`, `rmat`, `ssca2` and `grid` of `[input]`: graphs with weights that the job generates.
+//! Reads `random`, `rmat`, `ssca2` and `grid` of `[input]`: generated graphs with weights.
 
 use super::inline::InlineTable;
 use crate::generate::{SCALES, Shape, Ssca2, WEIGHTS, WeightedSpec, edges_of};
@@ -9,20 +9,20 @@ use std::ops::RangeInclusive;
 const WORDS: RangeInclusive<u32> = 0..=u32::MAX;
 const NUMBERS: RangeInclusive<u64> = 0..=u64::MAX;
 
-/// Parameters that every kind of generated graph with weights has.
+/// Parameters that every kind of generated weighted graph has.
 const COMMON: [&str; 3] = ["min_weight", "max_weight", "seed"];
 const RANDOM: [&str; 2] = ["vertices", "edges"];
 const RMAT: [&str; 6] = ["scale", "edges", "a", "b", "c", "d"];
 const SSCA2: [&str; 5] = ["vertices", "largest_clique", "one_way", "parallel", "between"];
 const GRID: [&str; 2] = ["rows", "columns"];
 
-/// Remedy for a missing parameter that has no default.
+/// Suggested fix in messages about a missing parameter that has no default.
 const ADD: &str = "add it";
 
-/// Function that reads the parameters of one kind of graph; `None` after a mistake.
+/// Function that reads the parameters of one kind of graph. Returns `None` after a mistake.
 type ReadShape = fn(&mut InlineTable<'_, '_>) -> Option<Shape>;
 
-/// Reads the parameters of a generated graph with weights. `kind` is `random`, `rmat`, `ssca2` or `grid`. Returns `None`
+/// Reads the parameters of a generated weighted graph. `kind` is `random`, `rmat`, `ssca2` or `grid`. Returns `None`
 /// after a mistake.
 pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightedSpec> {
     let (own, shape): (&[&str], ReadShape) = match kind {
@@ -37,7 +37,7 @@ pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics)
     let seed = table.number("seed", NUMBERS, Ok(1));
     let shape = shape(&mut table);
     let spec = WeightedSpec { shape: shape?, least: least?, most: most?, seed: seed? };
-    // Bounds that depend on the kind are checked together with all parameters.
+    // Limits that depend on several parameters are checked once all of them are read.
     spec.check().map_err(|e| table.error(&e.to_string())).ok()?;
     Some(spec)
 }

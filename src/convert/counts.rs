@@ -1,21 +1,21 @@
-//! Counts the vertices and edges that the header of an output file declares.
+//! Counts the vertices and edges, for the header of an output file.
 
 use crate::error::{At, Error, Result};
 use crate::formats::{Halves, Input, LargestId, MOST_VERTICES, Watch, WeightType};
 
-/// The numbers that the header of an output file declares.
+/// Counts for the header of an output file, and other results of the same pass.
 #[derive(Clone, Copy)]
 pub(super) struct HeaderCounts {
-    /// Number of vertices: up to 2^64, one more than the largest id.
+    /// Number of vertices: the largest id + 1, so up to 2^64.
     pub vertices: u128,
     pub edges: u64,
-    /// Type of the weights; `None` if the edges have none or the pass did not look for it.
+    /// Type of the weights; `None` if the edges have none or the pass did not determine it.
     pub weights: Option<WeightType>,
     pub halves: Halves,
 }
 
 impl HeaderCounts {
-    /// Returns an error if there are more vertices than readers of headers accept.
+    /// Returns an error if there are more vertices than a reader accepts in a header.
     pub fn check(&self, input: &Input) -> Result<()> {
         if self.vertices <= MOST_VERTICES.into() {
             return Ok(());
@@ -25,7 +25,7 @@ impl HeaderCounts {
     }
 }
 
-/// Counts the edges and finds the largest id, in one pass.
+/// Counts the edges and finds the largest id in one pass.
 pub(super) fn count(input: &Input, threads: usize, watch: &dyn Watch) -> Result<HeaderCounts> {
     let mut visitors = vec![LargestId::default(); threads];
     let scan = input.scan(&mut visitors, watch)?;

@@ -1,4 +1,4 @@
-//! Encodes edges as bytes of a format.
+//! Encodes edges as the bytes of an output format.
 
 use crate::formats::weights::bits_of;
 use crate::formats::{Edges, Format, Halves, WeightType};
@@ -6,25 +6,25 @@ use std::io::Write;
 
 use super::counts::HeaderCounts;
 
-/// An encoder that appends edges to buffers.
+/// Encoder that appends edges to buffers.
 #[derive(Debug, Clone)]
 pub(super) struct Encoder {
     pub format: Format,
-    /// The type of the weights, if the edges have weights.
+    /// Type of the weights; `None` if edges are written without weights.
     weights: Option<WeightType>,
-    /// The delimiter of text.
+    /// Delimiter between the columns of text.
     delimiter: u8,
 }
 
-/// A value that a format can't store.
+/// A value that the output format can't store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfit {
     Id(u64),
-    /// A weight that f32 can't represent exactly.
+    /// A weight that f32 can't represent exactly: its bits and its type.
     Weight(u64, WeightType),
 }
 
-/// The encoded edges, and the encoded weights if the format has a separate weights file.
+/// Encoded edges, and their encoded weights if the format has a separate weights file.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub edges: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Buffers {
 }
 
 impl Encoder {
-    /// Creates an encoder for a file whose name ends in `ending`.
+    /// Creates an encoder for a file with the extension `ending`.
     pub fn new(format: Format, weights: Option<WeightType>, ending: Option<&str>) -> Self {
         let delimiter = match (ending, weights) {
             (Some("csv"), _) => b',',
@@ -42,7 +42,7 @@ impl Encoder {
         Encoder { format, weights, delimiter }
     }
 
-    /// Returns the maximum number of bits that the format allows for an id.
+    /// Returns the maximum number of bits of an id in the format.
     pub fn bits(&self) -> u32 {
         match self.format {
             Format::U32 => 32,
@@ -52,8 +52,8 @@ impl Encoder {
         }
     }
 
-    /// Appends `edges`, and their weights unless `weights` is empty. The error is the value that does not fit the
-    /// format.
+    /// Appends `edges` to `out`, with their `weights` if the encoder has a weight type. The error is the first value
+    /// that the format can't store.
     pub fn edges(&self, edges: Edges<'_>, weights: &[u32], out: &mut Buffers) -> Result<(), Unfit> {
         let Some(kind) = self.weights else { return self.unweighted(edges, &mut out.edges) };
         let mut edge = |u: u64, v: u64, weight: u64| {
@@ -77,7 +77,7 @@ impl Encoder {
 
     fn unweighted(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
         if let (Edges::Narrow(pairs), Format::U32) = (edges, self.format) {
-            // A special case, because the general loop is half as fast.
+            // Special case, because the general loop is half as fast.
             let start = out.len();
             out.resize(start + pairs.len() * 8, 0);
             for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
@@ -115,8 +115,8 @@ impl Encoder {
     }
 }
 
-/// Returns the header of a format; empty if the format has none. A matrix is symmetric if the input has only one
-/// direction of each undirected edge.
+/// Returns the header of a format; empty if the format has none. The header of a Matrix Market file says `symmetric`
+/// if the input lists only one direction of every undirected edge.
 pub(super) fn header(format: Format, counts: HeaderCounts, weights: Option<WeightType>) -> String {
     let HeaderCounts { vertices, edges, .. } = counts;
     match format {
@@ -135,8 +135,8 @@ pub(super) fn header(format: Format, counts: HeaderCounts, weights: Option<Weigh
     }
 }
 
-/// Returns the header of a numpy array of `edges` pairs of words with `bytes` bytes each (NEP 1), padded to a multiple
-/// of 64 bytes.
+/// Returns the header (NEP 1) of a numpy array with the shape `(edges, 2)` of unsigned integers with `bytes` bytes
+/// each. Its size is a multiple of 64 bytes.
 pub(super) fn npy_header(edges: u64, bytes: usize) -> Vec<u8> {
     let shape = format!("{{'descr': '<u{bytes}', 'fortran_order': False, 'shape': ({edges}, 2), }}");
     let length = (shape.len() + 11).next_multiple_of(64) - 10;
@@ -155,11 +155,11 @@ fn line(out: &mut Vec<u8>, before: &[u8], u: u128, between: u8, v: u128, after: 
     out.extend_from_slice(after);
 }
 
-/// Returns a weight as an f32; the error is a weight that f32 can't represent exactly.
+/// Converts a weight to f32; the error is a weight that f32 can't represent exactly.
 fn as_f32(weight: u64, kind: WeightType) -> Result<f32, Unfit> {
     let (nearest, is_same) = match kind {
         WeightType::F32 => return Ok(f32::from_bits(weight as u32)),
-        // The comparison is in u128, because converting back to u64 would saturate.
+        // The comparison uses u128, because the conversion back to u64 would saturate.
         WeightType::U32 | WeightType::U64 => (weight as f32, (weight as f32) as u128 == u128::from(weight)),
         WeightType::F64 => {
             let value = f64::from_bits(weight);
@@ -169,8 +169,8 @@ fn as_f32(weight: u64, kind: WeightType) -> Result<f32, Unfit> {
     if is_same { Ok(nearest) } else { Err(Unfit::Weight(weight, kind)) }
 }
 
-/// Appends a weight in decimal. An f32 or f64 gets the fewest digits that distinguish it from any other f64, because
-/// most readers parse numbers as f64.
+/// Appends a weight in decimal. An f32 or f64 is written with the fewest digits that distinguish it from every other
+/// f64, because most readers parse numbers as f64.
 #[inline]
 pub(super) fn append_weight(out: &mut Vec<u8>, weight: u64, kind: WeightType) {
     let value = match kind {
@@ -178,7 +178,7 @@ pub(super) fn append_weight(out: &mut Vec<u8>, weight: u64, kind: WeightType) {
         WeightType::F32 => f64::from(f32::from_bits(weight as u32)),
         WeightType::F64 => f64::from_bits(weight),
     };
-    // Writing to memory does not fail.
+    // Writing to memory can't fail.
     drop(write!(out, "{value:?}"));
 }
 
@@ -186,7 +186,7 @@ pub(super) fn append_weight(out: &mut Vec<u8>, weight: u64, kind: WeightType) {
 #[inline]
 pub(super) fn number(out: &mut Vec<u8>, value: u128) {
     let mut digits = itoa::Buffer::new();
-    // Numbers of 64 bits take less time.
+    // Formatting u64 is faster than u128.
     out.extend_from_slice(match u64::try_from(value) {
         Ok(value) => digits.format(value).as_bytes(),
         Err(_) => digits.format(value).as_bytes(),

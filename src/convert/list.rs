@@ -1,4 +1,4 @@
-//! Writes lists in their formats: `list` as the length and then one successor per line, `i32` and `i64` as arrays.
+//! Writes linked lists: the format `list` is the length and then one successor per line, `i32` and `i64` are arrays.
 
 use parking_lot::Mutex;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use crate::formats::Watch;
 use crate::list::{ListFormat, ListSource, MAX_NARROW, each_chunk};
 use crate::store::replace::target;
 
-/// Number of elements that a thread encodes at once.
+/// Number of elements that a thread encodes at a time.
 const ELEMENTS: u64 = 1 << 19;
 
 /// The size of a list that was written.
@@ -23,13 +23,14 @@ pub struct WrittenList {
     pub bytes: u64,
 }
 
-/// Writes the list of `source` to `out` in `format` with `threads` threads; it is packed if the name of `out` says so.
-/// This takes a few megabytes of memory per thread in addition to [`ListSource::scratch_bytes`]. The file appears only
-/// when it is complete, and does not depend on the number of threads. `watch` advances by [`ListSource::bytes`].
+/// Writes the list of `source` to `out` in `format` with `threads` threads. The file is packed if the extension of
+/// `out` is that of a packing. Needs a few megabytes of memory per thread in addition to
+/// [`ListSource::scratch_bytes`]. The file appears only when it is complete, and its bytes do not depend on the number
+/// of threads. `watch` advances by [`ListSource::bytes`].
 ///
 /// # Errors
-/// [`Error::Usage`] if the output is the input; bad input if the source can't be read or is too long for the format; an
-/// error if the file can't be written; and any error that the watch returns.
+/// [`Error::Usage`] if the output is the input; bad input if the source can't be read or is too long for the format;
+/// an error if the file can't be written; and any error that the watch returns.
 pub fn write_list(
     source: &ListSource,
     out: &Path,
@@ -66,7 +67,7 @@ pub fn write_list(
     Ok(WrittenList { elements, bytes: output.finish()? })
 }
 
-/// Writes a list with a single thread, which reads it from its start.
+/// Writes a list with a single thread, which reads the packed source from start to end.
 fn in_order(
     source: &ListSource,
     elements: u64,
@@ -87,7 +88,7 @@ fn in_order(
     })
 }
 
-/// Refuses an output that is the file of the input, under any name.
+/// Returns an error if the output is the input file, under any name.
 fn refuse_overlap(source: &ListSource, out: &Path) -> Result<()> {
     let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     match (source.path(), id(&target(out)?)) {
@@ -98,7 +99,7 @@ fn refuse_overlap(source: &ListSource, out: &Path) -> Result<()> {
     }
 }
 
-/// Appends successors as bytes of a format.
+/// Appends successors in the given format.
 fn encode(successors: &[i64], format: ListFormat, out: &mut Vec<u8>) {
     let start = out.len();
     match format {

@@ -1,12 +1,12 @@
-//! Writes METIS files, which have a line with the neighbours of each vertex, in limited memory.
+//! Writes METIS files, which contain one line with the neighbours of each vertex, in bounded memory.
 //!
-//! The format requires a simple, symmetric graph with dense ids. So edges are written in the lists of both ends, loops
-//! and repeats are dropped, and every id up to the largest gets a line. Of the weights of repeated edges, the smallest
-//! is kept, in both lists.
+//! The format requires a simple, symmetric graph with dense ids. So each edge is written to the lists of both ends,
+//! self-loops and repeats are dropped, and every id up to the largest gets a line. Of the weights of repeated edges,
+//! the smallest is kept, in both lists.
 //!
-//! One pass finds the largest id, and one counts the neighbours of every vertex (4 bytes each). Then vertices are
-//! processed in ranges whose lists fit in memory, with one pass per range. The header contains the number of edges
-//! without repeats, so if there are several ranges, each is read twice, the first time only to count.
+//! One pass finds the largest id, and one counts the neighbours of every vertex (4 bytes per vertex). Then the
+//! vertices are processed in ranges whose lists fit in memory, with one pass per range. The header contains the number
+//! of edges without repeats. So if there are several ranges, each is read twice, the first time only to count.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -19,10 +19,10 @@ use crate::error::{At, Error, Result};
 use crate::formats::weights::bits_of;
 use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights, each_edge};
 
-/// Number of bytes of lines to pack and write at once.
+/// Number of bytes of adjacency lists that are packed and written at a time.
 const PIECE: usize = 4 << 20;
 
-/// Writes the header and the lists of all vertices. Returns the number of edges read and written.
+/// Writes the header and the lists of all vertices. Returns the number of edges read and the number written.
 pub(super) fn write(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     match writing.weights {
         None => write_as::<u32>(writing, counts, memory),
@@ -62,10 +62,10 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
     Ok((counts.edges, entries as u64 / 2))
 }
 
-/// A neighbour in a list, perhaps with a weight. Lists sort by neighbour and then by weight, so the smallest weight of
-/// a neighbour comes first.
+/// An entry of an adjacency list: a neighbour, and its weight if edges have weights. Entries are ordered by neighbour
+/// and then by weight, so the smallest weight of a neighbour comes first.
 trait NeighbourEntry: Copy + Ord + Send {
-    /// The atomic form of an entry, which several threads can write.
+    /// Atomic form of an entry, which several threads can write.
     type Slot: Default + Send + Sync;
 
     fn store(slot: &Self::Slot, neighbour: u64, weight: u64);
@@ -94,7 +94,7 @@ impl NeighbourEntry for u32 {
     }
 }
 
-/// An entry with a weight of 32 bits: the neighbour is in the upper half of the number, the weight in the lower half.
+/// An entry with a 32-bit weight: the upper half of the number is the neighbour, the lower half the weight.
 impl NeighbourEntry for u64 {
     type Slot = AtomicU64;
 
@@ -115,11 +115,11 @@ impl NeighbourEntry for u64 {
     }
 }
 
-/// An entry with a weight of 64 bits: the neighbour comes first, then the weight.
+/// An entry with a 64-bit weight: first the neighbour, then the weight.
 impl NeighbourEntry for [u64; 2] {
     type Slot = [AtomicU64; 2];
 
-    // Only one thread writes a slot.
+    // Each slot is written by only one thread.
     fn store(slot: &[AtomicU64; 2], neighbour: u64, weight: u64) {
         slot[0].store(neighbour, Relaxed);
         slot[1].store(weight, Relaxed);
@@ -138,13 +138,13 @@ impl NeighbourEntry for [u64; 2] {
     }
 }
 
-/// Splits the vertices into ranges. The lists of a range, with `entry` bytes per neighbour, take at most `memory`
-/// bytes, unless the range is a single vertex.
+/// Splits the vertices into ranges whose lists, with `entry` bytes per neighbour, need at most `memory` bytes. A range
+/// with a single vertex may need more.
 fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let (mut start, mut taken) = (0, 0);
     for (vertex, degree) in (0..).zip(degrees) {
-        // A vertex takes 8 bytes for the end of its list, and `entry` bytes per neighbour.
+        // A vertex needs 8 bytes for the end of its list, and `entry` bytes per neighbour.
         let bytes = 8 + entry * u64::from(degree.load(Relaxed));
         if taken + bytes > memory && vertex > start {
             ranges.push(start..vertex);
@@ -158,7 +158,7 @@ fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Returns the error for an input that has changed between passes.
+/// Returns the error for an input that changed between two passes.
 fn changed(input: &Input) -> Error {
     let remedy = "leave the file alone while it is converted, and run again";
     Error::input(input.name(), At::File, "the same edges in every pass", "other ones", remedy)
@@ -184,9 +184,10 @@ fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
     Ok(degrees)
 }
 
-/// The sorted neighbours of a range of vertices.
+/// The sorted adjacency lists of a range of vertices.
 struct NeighbourLists<E> {
-    /// End of each vertex's list, by index in the range; a list begins where the previous one ends.
+    /// End of each vertex's list in `entries`, by the vertex's index in the range. A list begins where the previous
+    /// one ends.
     ends: Vec<u64>,
     entries: Vec<E>,
 }
@@ -230,7 +231,7 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
             (0..threads).map(|_| Fill { input, range: range.clone(), next: &next, lists: &lists }).collect();
         input.scan(&mut visitors, watch)?;
         drop(visitors);
-        // Size and alignment are the same, so these vectors are collected in place.
+        // The element types have the same size and alignment, so the allocations are reused.
         let ends = next.into_iter().map(AtomicU64::into_inner).collect();
         let entries = lists.into_iter().map(E::stored).collect();
         let mut lists = NeighbourLists { ends, entries };
@@ -238,7 +239,7 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
         Ok(lists)
     }
 
-    /// Sorts every list, drops all repeats except the one with the smallest weight, and closes the gaps.
+    /// Sorts every list, keeps only the entry with the smallest weight for each neighbour, and closes the gaps.
     fn sort_and_dedup(&mut self) {
         let (mut from, mut kept) = (0, 0);
         for end in &mut self.ends {
@@ -269,7 +270,7 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
                     lines.push(b' ');
                     encode::append_weight(&mut lines, entry.weight(), kind);
                 }
-                // A blank follows the last number, too, because GAP's reader misses a number at the end of a line.
+                // A blank follows the last number, too, because GAP's reader skips a number at the end of a line.
                 lines.push(b' ');
                 if lines.len() >= PIECE {
                     output.push(&lines)?;

@@ -1,26 +1,26 @@
-//! Converts any input to a file of any format, in fixed memory.
+//! Converts any input to a file of any supported format, in bounded memory.
 //!
 //! | to | passes | what is written |
 //! |---|---|---|
 //! | `u32`, `u64`, `graph500`, `text` | 1 | the edges of the input, in its order |
-//! | `mtx`, `gr` | 2 (for the header) | the same edges, with ids from 1; without weights, `mtx` as pattern, `gr` with lengths of 1 |
+//! | `mtx`, `gr` | 2 (for the header) | the same with 1-based ids; unweighted: `mtx` as pattern, `gr` with lengths 1 |
 //! | `npy` | 2 (for the header) | the edges of the input, with 32 bits per id if the ids fit, otherwise 64 |
 //! | `metis` | 3 or more | the simple graph: see `convert/metis.rs` |
 //!
-//! If edges are undirected, the output lists each edge in the directions that the input lists. A symmetric matrix lists
-//! only one direction. Only `mtx` can record this, as `symmetric`; for other formats, gpugraph logs a warning.
+//! For undirected edges, the output contains the directions that the input lists. A symmetric matrix lists only one
+//! direction. Only `mtx` can record this, as `symmetric`; for other formats, gpugraph logs a warning.
 //!
 //! Input from a stream (`-`, pipes) is first copied to a file next to the output: `convert/spool.rs`.
 //!
 //! Lists are converted between their own formats: `convert/list.rs`.
 //!
-//! Weights are kept if both input and format have them. A pass finds their type; it is the same pass that counts for a
-//! header, if the format has one (`convert/weights.rs`). The weights of `graph500` are in a separate file next to the
-//! edges.
+//! Weights are written if both the input and the format have them. A pass over the edges finds their type; if the
+//! format has a header, the same pass also counts the edges (`convert/weights.rs`). The weights of `graph500` go to a
+//! separate file next to the edges.
 //!
-//! A file named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with one member or frame per chunk, so that all threads can
-//! pack. The file is written under a temporary name in the same folder, synced and renamed, so it appears only when it
-//! is complete. Its bytes do not depend on the number of threads.
+//! An output named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with one member or frame per chunk, so that all threads
+//! can pack. The output is written under a temporary name in the same folder, synced and renamed, so it appears only
+//! when it is complete. Its bytes do not depend on the number of threads.
 
 mod counts;
 mod encode;
@@ -45,24 +45,24 @@ use output::OutputFile;
 pub use spool::StreamCopy;
 use writing::Writing;
 
-/// Number of bytes of input that a thread encodes at once.
+/// Number of input bytes that a thread encodes at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Default number of bytes of memory for the adjacency lists of METIS output.
+/// Default memory in bytes for the adjacency lists of METIS output.
 pub const MEMORY: u64 = 1 << 30;
 
 /// Result of a conversion: the number of edges, and the size of the output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Converted {
-    /// Number of edges in the input, including loops and repeats.
+    /// Number of edges in the input, including self-loops and repeats.
     pub read: u64,
-    /// Number of edges in the file; for METIS, of the simple graph.
+    /// Number of edges in the output; for METIS, in the simple graph.
     pub written: u64,
-    /// Size of the file in bytes, without a separate weights file.
+    /// Size of the output in bytes, without a separate weights file.
     pub bytes: u64,
 }
 
-/// Refuses an output that exists and is not a regular file, before anything is read.
+/// Returns an error if the output exists and is not a regular file, before anything is read.
 ///
 /// # Errors
 /// [`Error::Usage`] for a folder, a pipe or a device; [`Error::Io`] if the output can't be examined.
@@ -70,7 +70,8 @@ pub fn writable(out: &Path) -> Result<()> {
     target(out).map(drop)
 }
 
-/// Refuses an output of `bytes` bytes if the disk has no room for it. A full disk harms everyone who writes there.
+/// Returns an error if the disk of the output `out` has fewer than `bytes` bytes free. A full disk affects everyone
+/// who writes to it.
 ///
 /// # Errors
 /// [`Error::OutputFull`], and the errors of [`writable`].
@@ -85,8 +86,9 @@ pub fn room_for(out: &Path, bytes: u64) -> Result<()> {
     }
 }
 
-/// Refuses an output that belongs to the input, before anything is written. Such an output is a file of the input under
-/// any name, or a file that the input's folder or pattern would include the next time.
+/// Returns an error if the output belongs to the input, before anything is written. It belongs to the input if it is
+/// one of the input's files, under any name. It also does if the folder or pattern of the input would include it in the
+/// next run.
 ///
 /// # Errors
 /// [`Error::Usage`], and the errors of [`writable`].
@@ -101,21 +103,22 @@ pub fn refuse_overlap(input: &Input, out: &Path) -> Result<()> {
     }
 }
 
-/// The kind of file to write.
+/// The format, the weights and the memory limit of the file to write.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// The format of the file.
+    /// Format of the file.
     pub format: Format,
-    /// The weights to write, if the format can store weights. [`WeightsOption::Auto`] takes the weights of the input.
+    /// The weights to write, if the format can store weights. [`WeightsOption::Auto`] writes the weights that the
+    /// input has.
     pub weights: WeightsOption,
-    /// Memory in bytes for the lists of METIS, see [`MEMORY`].
+    /// Memory in bytes for the adjacency lists of METIS output, see [`MEMORY`].
     pub memory: u64,
 }
 
 /// Writes the edges of `input` to `out` in `format` with `threads` threads, including weights if both input and format
-/// have them. This takes a few megabytes of memory per thread in addition to [`Input::scratch_bytes`], and as much as
-/// the longest line of a METIS input. For METIS output see [`convert_as`]. `watch` advances by [`Input::bytes`] in each
-/// pass.
+/// have them. Needs a few megabytes of memory per thread in addition to [`Input::scratch_bytes`], and as many bytes as
+/// the longest line of a METIS input. For METIS output see [`convert_as`]. `watch` advances by [`Input::bytes`] in
+/// each pass.
 ///
 /// # Errors
 /// Bad input, including ids and weights that the format can't store; an error if the file can't be written; and any
@@ -124,12 +127,12 @@ pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch:
     convert_as(input, out, Target { format, weights: WeightsOption::Auto, memory: MEMORY }, threads, watch)
 }
 
-/// Like [`convert`], with the chosen weights, and with `target.memory` bytes for the lists of METIS. With less memory
-/// METIS needs more passes. It also needs 4 bytes per vertex, and room for the list of a single vertex even if that is
-/// larger than `target.memory`.
+/// Like [`convert`], but writes the weights that `target` chooses, and uses `target.memory` bytes for the adjacency
+/// lists of METIS output. With less memory, METIS output needs more passes. In addition it needs 4 bytes per vertex,
+/// and enough memory for the longest single list even if that exceeds `target.memory`.
 ///
 /// # Errors
-/// The errors of [`convert`]; [`Error::Usage`] if weights are asked for that the input does not have or that the format
+/// The errors of [`convert`]; [`Error::Usage`] if `target` requests weights that the input does not have or the format
 /// can't store.
 pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, watch: &dyn Watch) -> Result<Converted> {
     let (threads, format) = (threads.max(1), target.format);
@@ -140,7 +143,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         )));
     }
     refuse_overlap(input, out)?;
-    // METIS has no direction.
+    // METIS files are undirected.
     let of_direction = if format == Format::Metis { UseOfDirection::Dropped } else { UseOfDirection::Written };
     let input = &input.clone().with_chunk(CHUNK).with_use_of_direction(of_direction);
     let (weights, counts) = weights::decide(input, out, (format, target.weights), threads, watch)?;
@@ -173,7 +176,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         }
         _ => writing.stream(format)?,
     };
-    // A kill between these two lines leaves weights without edges, which nothing reads as a graph.
+    // A kill between these two lines leaves weights without edges, which no reader takes for a graph.
     weights_output.map(OutputFile::finish).transpose()?;
     let bytes = output.finish()?;
     Ok(Converted { read, written, bytes })

@@ -1,6 +1,7 @@
-//! An output file that appears only when it is complete, and to which many threads append in the order of the input.
+//! An output file that appears only when it is complete. Many threads append to it in the order of the input.
 //!
-//! A thread waits until earlier chunks have reserved their bytes in the file, but not until those bytes are written.
+//! A thread waits until all earlier chunks have reserved their bytes in the file, but not until those bytes are
+//! written.
 
 use parking_lot::{Condvar, Mutex};
 use std::fs::File;
@@ -18,7 +19,7 @@ use crate::store::replace::{TemporaryFile, target};
 const GZIP_LEVEL: u32 = 4;
 /// Compression level of Zstandard at which packing is about as fast as reading and encoding.
 const ZSTD_LEVEL: i32 = 3;
-/// Compression level of xz, at which it needs 9 MiB of memory per thread.
+/// Compression level of xz, chosen because it needs only 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
 
 /// A file that is being written under a temporary name.
@@ -32,11 +33,11 @@ pub(super) struct OutputFile {
     changed: Condvar,
 }
 
-/// Offset and next chunk of a file to which threads append chunks.
+/// State of the reservations in the file: the offset at which the reserved bytes end, and the next chunk to append.
 struct Appended {
-    /// Offset at which the next bytes are written.
+    /// Offset at which the next bytes will be written.
     end: u64,
-    /// The next chunk; `None` once the output is stopped.
+    /// Index of the chunk to append next; `None` after the output was stopped.
     next: Option<u64>,
 }
 
@@ -50,7 +51,8 @@ impl Appended {
 }
 
 impl OutputFile {
-    /// Creates the temporary file for `path`, or for the file to which it links. It will be packed as the name says.
+    /// Creates the temporary file for `path`, or for the target if `path` is a link. The extension of `path`
+    /// determines the packing.
     pub fn create(path: &Path) -> Result<OutputFile> {
         let target = target(path)?;
         let (temporary, file) = part::create(&target)?;
@@ -59,16 +61,16 @@ impl OutputFile {
         Ok(OutputFile { path: target, temporary, file, packing, appended, changed })
     }
 
-    /// Appends bytes after all bytes so far: the header of the file, or the bytes of the only thread that writes it.
+    /// Appends bytes at the current end of the file. Used for the header, and if only one thread writes.
     pub fn push(&self, bytes: &[u8]) -> Result<()> {
         let bytes = self.pack(bytes)?;
         let at = self.appended.lock().reserve(bytes.len());
         self.write(&bytes, at)
     }
 
-    /// Appends the bytes of a chunk after the bytes of all earlier chunks.
+    /// Appends the bytes of chunk `chunk` after the bytes of all earlier chunks.
     pub fn append(&self, chunk: u64, bytes: &[u8]) -> Result<()> {
-        // Packing nothing would still write a member.
+        // Packing zero bytes would still write a member.
         let bytes = if bytes.is_empty() { bytes.into() } else { self.pack(bytes)? };
         match self.place(chunk, bytes.len()) {
             Some(at) => self.write(&bytes, at),
@@ -76,8 +78,8 @@ impl OutputFile {
         }
     }
 
-    /// Waits for the turn of `chunk`, and reserves `length` bytes. Returns their offset, or `None` if another thread
-    /// has stopped the output; the error of that thread is reported.
+    /// Waits until all chunks before `chunk` have reserved their bytes, and reserves the next `length` bytes. Returns
+    /// their offset, or `None` if another thread has stopped the output; that thread reports the error.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
         let others_turn = |appended: &mut Appended| appended.next.is_some_and(|next| next != chunk);
         let mut appended = self.appended.lock();
@@ -89,7 +91,7 @@ impl OutputFile {
         Some(at)
     }
 
-    /// Makes all waiting threads return.
+    /// Stops the output: all waiting threads return.
     pub fn stop(&self) {
         self.appended.lock().next = None;
         self.changed.notify_all();

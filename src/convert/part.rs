@@ -1,5 +1,6 @@
-//! The temporary file of an output, in the same folder: `.NAME.PID.part`, locked by the process that writes it. If it
-//! exists without a lock, its process was killed, and the next process that writes the same output removes it.
+//! The temporary file of an output, in the same folder: `.NAME.PID.part`, locked by the process that writes it. A
+//! temporary file without a lock belonged to a killed process; the next process that writes the same output removes
+//! it.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -17,8 +18,8 @@ pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -
     Error::io(doing, path, source).of_output()
 }
 
-/// Creates the temporary file of `target` and locks it. Removes temporary files that killed processes left. On a file
-/// system without locks the file stays unlocked.
+/// Creates the temporary file of `target` and locks it. Removes temporary files of killed processes. On a file system
+/// without locks the new file stays unlocked.
 ///
 /// # Errors
 /// [`crate::Error::Io`] or [`crate::Error::OutputFull`] if the file can't be created.
@@ -29,8 +30,8 @@ pub(super) fn create(target: &Path) -> Result<(TemporaryFile, File)> {
     loop {
         let path = target.with_file_name(format!(".{name}.{number}.part"));
         let file = match File::create_new(&path) {
-            // The file belongs to a process with this id on another machine, or to one killed on a file system without
-            // locks.
+            // The file belongs to a process with this id on another machine, or to a process that was killed on a file
+            // system without locks.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 number += PIDS;
                 continue;
@@ -46,7 +47,7 @@ pub(super) fn create(target: &Path) -> Result<(TemporaryFile, File)> {
     }
 }
 
-/// Removes the temporary files of `target` that killed processes left. A file that can't be removed does no harm.
+/// Removes the temporary files of `target` that killed processes left. A file that can't be removed is only logged.
 fn remove_abandoned(target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = target.file_name().unwrap_or_default().to_string_lossy();

@@ -1,4 +1,4 @@
-//! Copies a stream to a file next to the output, because edges may be read several times.
+//! Copies a stream to a file next to the output, because the conversion may need several passes over the edges.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,11 +9,11 @@ use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Packing, Watch};
 use crate::store::replace::{TemporaryFile, target};
 
-/// A copy of a stream under a temporary name. The copy is locked while it is in use, and is removed when dropped. If
-/// the process is killed, the next process that writes the same output removes the copy.
+/// A copy of a stream under a temporary name. The copy is locked while it is in use, and removed when dropped. If the
+/// process is killed, the next process that writes the same output removes the copy.
 pub struct StreamCopy {
-    /// Removes the copy when it is dropped. If that fails, the copy is hidden, and the next run of the same command
-    /// removes it.
+    /// Removes the copy when it is dropped. If that fails, the copy stays as a hidden file, and the next run of the
+    /// same command removes it.
     temporary: TemporaryFile,
     _locked: File,
     name: String,
@@ -22,7 +22,7 @@ pub struct StreamCopy {
 }
 
 impl StreamCopy {
-    /// Copies all bytes of `stream`, which contains edges in `format`, for the output `out`.
+    /// Copies all bytes of `stream`, which contains edges in `format`, to a temporary file next to `out`.
     ///
     /// # Errors
     /// Bad input if the stream can't be read or is empty; [`Error::OutputFull`]; [`Error::Io`]; and any error that the
@@ -47,13 +47,13 @@ impl StreamCopy {
     /// Opens the copy as an input.
     ///
     /// # Errors
-    /// Bad input if the bytes are not in the format.
+    /// Bad input if the bytes are not in the expected format.
     pub fn input(&self) -> Result<Input> {
         Input::spooled(self.temporary.path(), self.format, self.packing, self.name.clone())
             .map_err(|e| self.name_stream(e))
     }
 
-    /// Turns an error about the copy into an error about the stream that was copied.
+    /// Converts an error about the copy to an error that names the original stream.
     pub fn name_stream(&self, error: Error) -> Error {
         error.name_stream(self.temporary.path(), &self.name)
     }

@@ -1,4 +1,4 @@
-//! Decides which weights are written, and where the weights of Graph500 go.
+//! Decides which weights are written, and finds the path of the separate weights file of Graph500.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,12 @@ use crate::error::{Error, Result};
 use crate::formats::part::weights_path;
 use crate::formats::{Format, Input, Packing, Watch, WeightType, Weights, WeightsOption};
 
-/// Returns the type of the weights to write, and the counts of a pass over the edges if one was made to find the type.
+/// Returns the type of the weights to write, and the counts of the pass that found the type, if such a pass was
+/// necessary.
 ///
 /// # Errors
-/// [`Error::Usage`] if weights are asked for that the input does not have or that the format can't store; and errors of
-/// the scan.
+/// [`Error::Usage`] if the options request weights that the input does not have or the format can't store; and errors
+/// of the scan.
 pub(super) fn decide(
     input: &Input,
     out: &Path,
@@ -43,11 +44,12 @@ pub(super) fn decide(
     }
 }
 
-/// Returns the weights file to write next to `out`, if the format has such files and there are `weights`.
+/// Returns the path of the weights file to write next to `out`; `None` if the format has no such file or there are no
+/// `weights`.
 ///
 /// # Errors
-/// [`Error::Usage`] if there are no weights and an existing file would be mistaken for them, or if that file belongs to
-/// the input.
+/// [`Error::Usage`] if there are no weights but a file with that path exists, which readers would take for the
+/// weights, or if that file belongs to the input.
 pub(super) fn weights_file(input: &Input, out: &Path, format: Format, weights: bool) -> Result<Option<PathBuf>> {
     if format != Format::Graph500 {
         return Ok(None);

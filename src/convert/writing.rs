@@ -1,4 +1,4 @@
-//! Writes edges one after the other, in the order of the input.
+//! Writes edges in the order of the input.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use super::output::OutputFile;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Halves, Input, Visitor, Watch, WeightType, ending};
 
-/// A file that is being written, and the edges to write to it.
+/// A conversion in progress: the output file, and the input whose edges are written to it.
 pub(super) struct Writing<'a> {
     pub input: &'a Input,
-    /// The path of the output as the user gave it.
+    /// Path of the output as the user wrote it.
     pub out: &'a Path,
     pub output: &'a OutputFile,
     /// The separate weights file, if the format has one.
@@ -21,7 +21,8 @@ pub(super) struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and written.
+    /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and the number
+    /// written.
     pub fn stream(&self, format: Format) -> Result<(u64, u64)> {
         let append = |_| Append {
             output: self.output,
@@ -42,7 +43,7 @@ impl Writing<'_> {
     }
 }
 
-/// A visitor that encodes the edges of a chunk, and appends them once all earlier chunks have reserved their bytes.
+/// Visitor that encodes the edges of a chunk, and appends them after all earlier chunks have reserved their bytes.
 struct Append<'a> {
     output: &'a OutputFile,
     weights_output: Option<&'a OutputFile>,

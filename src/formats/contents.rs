@@ -1,4 +1,5 @@
-//! Checks by the first bytes of a file whether it is in the format that its name says, and if not, what it contains.
+//! Checks whether the first bytes of a file match the format that its name implies, and if not, what the file
+//! contains.
 
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;
@@ -11,19 +12,19 @@ pub(crate) use crate::formats::unsupported::MARK;
 use crate::formats::unsupported::{UnsupportedFormat, parquet_remedy};
 use crate::formats::{Fault, Format, HEAD, Packing, Part, typed};
 
-/// The first and the last bytes of a Parquet file.
+/// Magic bytes at the start and the end of a Parquet file.
 pub(super) const PARQUET: &[u8] = b"PAR1";
 
-/// The first bytes of a numpy array.
+/// Magic bytes of a numpy array.
 const NUMPY: &[u8] = b"\x93NUMPY";
 
 /// Number of bytes that are read to identify a file.
 const START: usize = 4096;
 
-/// Length in bytes below which text is accepted only if it consists of digits and separators.
+/// Length in bytes below which text is recognised only if it consists of digits and separators.
 const SHORT: usize = 24;
 
-/// Returns the offset at which the text of a file begins: after the byte order mark, if there is one. `prefix` has the
+/// Returns the offset at which the text of a file begins: after the byte order mark, if any. `prefix` contains the
 /// first bytes of the file.
 ///
 /// # Errors
@@ -35,7 +36,7 @@ pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> 
     let start = if prefix.starts_with(MARK) { MARK.len() } else { 0 };
     let window = &prefix[..prefix.len().min(HEAD)];
     // In the format `text` the user may skip the first lines, and skipped lines may contain anything. So a file with
-    // several lines is not refused here.
+    // several lines is accepted here.
     if has_lone_return(window, start)
         && is_printed(&window[start..])
         && (format != Format::Text || !window.contains(&b'\n'))
@@ -45,7 +46,7 @@ pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> 
     Ok(start)
 }
 
-/// Returns the encoding of text with two or four bytes per character, under the name that iconv uses.
+/// Returns iconv's name of the encoding if the text has two or four bytes per character, otherwise `None`.
 pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
     let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     match start {
@@ -57,15 +58,15 @@ pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns true if a file with these first bytes is text. Binary pairs can pass this test only if every id is above 150
-/// million, and no graph has only such ids in its first kilobytes.
+/// Returns true if a file with these first bytes is text. Binary pairs can pass this test only if every id is above
+/// 150 million, and no graph has only such ids in its first kilobytes.
 pub(crate) fn is_text(start: &[u8]) -> bool {
     let start = start.strip_prefix(MARK).unwrap_or(start);
     let of_edges = |c: &u8| c.is_ascii_digit() || b"\t\n\r ,;.-#%{}".contains(c);
     is_printed(start) && (start.len() >= SHORT || start.iter().all(of_edges))
 }
 
-/// Returns true if the bytes are printable UTF-8 text; the last character may be cut off.
+/// Returns true if the bytes are printable UTF-8 text; the last character may be incomplete.
 fn is_printed(start: &[u8]) -> bool {
     let printed = |text: &str| !text.contains(|c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
     let whole = match std::str::from_utf8(start) {
@@ -82,14 +83,14 @@ pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
     if let Ok(file) = std::fs::File::open(path)
         && let Ok(decoder) = Decoder::new(packing, BufReader::with_capacity(START, file), path)
     {
-        // The scan reports what is wrong with the file.
+        // The scan reports any error of the file.
         let _ = decoder.take(START as u64).read_to_end(&mut start);
     }
     start
 }
 
-/// Returns the first [`HEAD`] unpacked bytes of a file, and the number of stored bytes that were read for them. A
-/// damaged packed file gives the bytes that can be unpacked; the scan reports the damage.
+/// Returns the first [`HEAD`] unpacked bytes of a file, and the number of stored bytes that were read for them. Of a
+/// damaged packed file, returns the bytes that can be unpacked; the scan reports the damage.
 ///
 /// # Errors
 /// Bad input if the file can't be read.
@@ -105,7 +106,7 @@ pub(super) fn prefix_of(part: &Part) -> Result<(Vec<u8>, u64), Error> {
     Ok((prefix, file.stream_position().map_err(unreadable)? - ahead))
 }
 
-/// Returns a description of a file's contents, and the remedy, if its first bytes show that it is not a list of
+/// Returns a description of a file's contents, and a suggested fix, if its first bytes show that it is not a list of
 /// numbers.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
@@ -127,14 +128,15 @@ fn in_utf_8(encoding: &str) -> String {
     format!("convert it: iconv -f {encoding} -t UTF-8 IN > OUT")
 }
 
-/// Returns the error for a file whose first bytes contradict its format or packing; `None` if they fit.
+/// Returns the error for a file whose first bytes contradict its format or packing; `None` if they match.
 pub(super) fn wrong_format_error(part: &Part) -> Option<Error> {
     let (path, packing) = (&part.path, part.packing);
     let another = || another(part, &start_of(path, packing)).map(|fault| fault.at(path, At::File));
     not_packed(path, packing).or_else(another)
 }
 
-/// Returns the error for a file whose name says that it is packed, but whose first bytes belong to something else.
+/// Returns the error for a file whose first bytes contradict the packing that its extension names; `None` if they
+/// agree.
 pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let start = start_of(path, Packing::Plain);
     if packing.may_begin(&start) {
@@ -160,7 +162,7 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     Some(Error::input(path, At::File, stream(packing), found, remedy))
 }
 
-/// Returns the error for the file `path`, which could not be unpacked at byte `at`.
+/// Returns the error for the file `path`, whose unpacking failed at stored byte `at`.
 pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::io::Error) -> Error {
     let damaged = || {
         let remedy = "the file is cut short or damaged: fetch or make it again";
@@ -172,13 +174,13 @@ pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::
     })
 }
 
-/// Returns the name of a packed stream in messages, such as "a gzip stream".
+/// Returns the name of a packed stream for messages, such as "a gzip stream".
 fn stream(packing: Packing) -> String {
     let article = if packing == Packing::Xz { "an" } else { "a" };
     format!("{article} {} stream", packing.name())
 }
 
-/// Returns the advice to rename a file so that its extension says how it is packed.
+/// Returns the advice to rename a file so that its extension matches its packing.
 fn renamed(path: &Path, packing: Packing) -> String {
     let (whole, end) = (typed(path), packing.ending());
     let bare = packed_ending(path).and_then(|end| whole.strip_suffix(end)).unwrap_or(&whole);
@@ -186,11 +188,11 @@ fn renamed(path: &Path, packing: Packing) -> String {
 }
 
 /// Returns the fault of a file that begins with packed bytes, with another format, or with text instead of binary
-/// numbers; `None` if the first bytes fit its format.
+/// numbers; `None` if the first bytes match its format.
 pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     let (format, start) = (part.format, &prefix[..prefix.len().min(START)]);
     let fault = |found: &str, remedy: String| Some(Fault::new(0, format!("{format}"), found, remedy));
-    // Pairs may start with any bytes, so these are no reason to doubt a format of pairs that the user named.
+    // Binary pairs may start with any bytes. So if the user named a format of pairs, magic bytes prove nothing.
     let believed = part.named && format.record().is_some();
     if start.starts_with(NUMPY) && format != Format::Npy {
         return fault("an array of numpy", "give the file the ending .npy, or name the format npy".into());

@@ -12,58 +12,58 @@ pub enum Format {
     U32,
     /// Little-endian pairs of `u64`: 16 bytes per edge.
     U64,
-    /// Text in SNAP style: an edge per line, ids usually from 0, comments after `#` or `%`.
+    /// Text in the style of SNAP: one edge per line, usually with 0-based ids; comments start with `#` or `%`.
     Text,
-    /// Matrix Market coordinate format, ids from 1.
+    /// Matrix Market coordinate format, with 1-based ids.
     Mtx,
-    /// METIS adjacency lists, ids from 1.
+    /// METIS adjacency lists, with 1-based ids.
     Metis,
-    /// DIMACS shortest path format, ids from 1.
+    /// DIMACS shortest path format, with 1-based ids.
     Gr,
     /// `packed_edge` of the Graph500 reference: 12 bytes per edge, 48-bit ids.
     Graph500,
-    /// A numpy array of pairs, of any integer type.
+    /// A numpy array of pairs, with any integer type.
     Npy,
-    /// A numpy archive with a scipy sparse matrix, or with an array of pairs.
+    /// A numpy archive that contains a scipy sparse matrix or an array of pairs.
     Npz,
     /// A serialized graph of the GAP Benchmark Suite.
     Sg,
     /// A serialized graph of the GAP Benchmark Suite, with weights.
     Wsg,
-    /// Two columns of an Apache Parquet table.
+    /// Two id columns of an Apache Parquet table.
     Parquet,
 }
 
-/// The compression of a file.
+/// The packing of a file: how it is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packing {
     /// No compression.
     Plain,
-    /// gzip, one or several members.
+    /// gzip, with one or more members.
     Gzip,
-    /// Zstandard, one or several frames.
+    /// Zstandard, with one or more frames.
     Zstd,
-    /// bzip2, one or several streams.
+    /// bzip2, with one or more streams.
     Bzip2,
-    /// xz, one or several streams.
+    /// xz, with one or more streams.
     Xz,
-    /// Members of a zip archive, such as `.npz`.
+    /// zip archive, such as `.npz`.
     Zip,
 }
 
-/// The properties of a format. No other place describes formats.
+/// The properties of a format. All format properties are declared in [`DESCRIPTIONS`].
 struct Description {
     format: Format,
     /// Name used in job files and on the command line.
     name: &'static str,
-    /// File name extensions. gpugraph gives the first one to files that it writes.
+    /// File name extensions. gpugraph uses the first one for files that it writes.
     endings: &'static [&'static str],
     layout: Storage,
-    /// True if vertices are numbered from 1.
+    /// True if ids are 1-based.
     counts_from_one: bool,
     /// True if the header declares the number of vertices.
     declares_vertices: bool,
-    /// True if gpugraph writes files in this format. `writes_weights` says if it stores weights in them.
+    /// True if gpugraph writes files in this format. `writes_weights` is true if it also writes weights to them.
     is_written: bool,
     writes_weights: bool,
 }
@@ -73,15 +73,15 @@ struct Description {
 enum Storage {
     /// Fixed-size records, one per edge. The number is the size of a record in bytes.
     Records(u64),
-    /// The edges are lines of text.
+    /// Lines of text.
     Lines,
-    /// The file is a header and arrays of numbers.
+    /// A header and arrays of numbers.
     Arrays,
-    /// The ends of the edges are columns of a table.
+    /// A table with one column for each end of the edges.
     Columns,
 }
 
-/// Default values of a format that numbers vertices from 0 and that gpugraph writes without weights.
+/// Default values for a format with 0-based ids that gpugraph writes without weights.
 const PLAIN: Description = Description {
     format: Format::U32,
     name: "",
@@ -93,7 +93,7 @@ const PLAIN: Description = Description {
     writes_weights: false,
 };
 
-/// Default values of a text format that numbers vertices from 1, declares their number, and has weights.
+/// Default values for a text format with 1-based ids, a vertex count in its header, and weights.
 const LINES_FROM_ONE: Description = Description {
     layout: Storage::Lines,
     counts_from_one: true,
@@ -102,7 +102,7 @@ const LINES_FROM_ONE: Description = Description {
     ..PLAIN
 };
 
-/// Default values of a format of arrays that gpugraph does not write.
+/// Default values for a format of arrays that gpugraph only reads.
 const READ_ARRAYS: Description =
     Description { layout: Storage::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
 
@@ -167,8 +167,8 @@ impl Format {
         self.description().endings[0]
     }
 
-    /// Returns the format that the extension of a file name stands for; `None` if it is unknown. The extension of a
-    /// packing is ignored.
+    /// Returns the format to which the extension of a file name belongs; `None` if it is unknown. A final packing
+    /// extension, such as `.gz`, is ignored.
     pub fn by_ending(path: &Path) -> Option<Format> {
         let ending = ending(path)?;
         let known = DESCRIPTIONS.iter().find(|of| of.endings.contains(&ending.as_str())).map(|of| of.format);
@@ -178,7 +178,7 @@ impl Format {
         known.or_else(|| is_of_konect().then_some(Format::Text))
     }
 
-    /// Returns true for formats that number vertices from 1.
+    /// Returns true for formats with 1-based ids.
     pub fn counts_from_one(self) -> bool {
         self.description().counts_from_one
     }
@@ -208,7 +208,7 @@ impl Format {
         self.description().writes_weights
     }
 
-    /// Returns the bytes per edge, for formats in which this number is fixed.
+    /// Returns the number of bytes per edge if the format has fixed-size records; otherwise `None`.
     pub fn record(self) -> Option<u64> {
         if let Storage::Records(bytes) = self.description().layout { Some(bytes) } else { None }
     }
@@ -221,20 +221,20 @@ pub(super) fn endings() -> String {
 }
 
 impl Packing {
-    /// Returns the packing to which a file name's extension belongs; plain for any other extension.
+    /// Returns the packing to which the extension of a file name belongs; `Plain` for any other extension.
     pub fn of(path: &Path) -> Packing {
         let packed = [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz];
         let ending = last_ending(path).map(|ending| format!(".{ending}"));
         packed.into_iter().find(|packing| ending.as_deref() == Some(packing.ending())).unwrap_or(Packing::Plain)
     }
 
-    /// Returns the extension of packed files, with its dot; an empty string for plain and zip.
+    /// Returns the extension of packed files, with its dot; an empty string for `Plain` and `Zip`.
     pub fn ending(self) -> &'static str {
         ["", ".gz", ".zst", ".bz2", ".xz", ""][self as usize]
     }
 
-    /// Returns true if a file of this packing may begin with `start`, which may be too short to decide. True for any
-    /// bytes if the packing is plain.
+    /// Returns true if a file with this packing may begin with `start`, or if `start` is too short to decide. For
+    /// `Plain` and `Zip`, any bytes match.
     pub(crate) fn may_begin(self, start: &[u8]) -> bool {
         let begins = |magic: &[u8]| magic.starts_with(start) || start.starts_with(magic);
         match self {
@@ -253,13 +253,13 @@ impl Packing {
     }
 }
 
-/// Returns the packing extension of a file name, such as `.gz`, spelled as in the name; `None` if it has none.
+/// Returns the packing extension of a file name, such as `.gz`, in its original case; `None` if there is none.
 pub(crate) fn packed_ending(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
     (Packing::of(path) != Packing::Plain).then(|| &name[name.rfind('.').unwrap_or(name.len())..])
 }
 
-/// Returns the extension of a file name in lower case, ignoring the extension of a packing.
+/// Returns the extension of a file name in lower case. A final packing extension, such as `.gz`, is ignored.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     match Packing::of(path) {
         Packing::Plain => last_ending(path),
@@ -271,8 +271,8 @@ fn last_ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
-/// Returns a path as it can be typed in a shell. A path that would need quotes becomes `IN` with the extension of the
-/// path.
+/// Returns a path as it can be typed in a shell without quotes. A path that would need quotes becomes `IN` with the
+/// extension of the path.
 pub(crate) fn typed(path: &Path) -> String {
     let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
     match path.to_str() {

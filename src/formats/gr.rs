@@ -1,4 +1,4 @@
-//! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then lines `a FROM TO LENGTH` with ids from 1.
+//! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then lines `a FROM TO LENGTH` with 1-based ids.
 //! The lengths are the weights, so they must be numbers.
 
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line};
@@ -8,7 +8,7 @@ use crate::formats::{BodyLayout, Fault, Head};
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 
-/// Parses the header of a DIMACS file (comments and the problem line), from offset `start` on.
+/// Parses the header of a DIMACS file (comments and the problem line), which begins at offset `start`.
 pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     let mut at = start;
     loop {

@@ -1,8 +1,8 @@
 //! Reads the packed edges of the Graph500 reference, and their weights, which are in a separate file.
 //!
-//! The reference writes the weights of the edges in `FILE` to `FILE.weights`: a little-endian f32 per edge, in the same
-//! order. The edges may be packed (`FILE.gz`). The weights are still in `FILE.weights`, which is never packed, because
-//! threads read it at any offset.
+//! The reference writes the weights of the edges in `FILE` to `FILE.weights`: one little-endian f32 per edge, in the
+//! same order. If the edges are compressed (`FILE.gz`), the weights are still in `FILE.weights`. That file is never
+//! compressed, because threads read it at arbitrary offsets.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ use crate::memory::bytes_of_mut;
 pub(crate) const EDGE: usize = 12;
 /// Size of a weight in bytes.
 const WEIGHT: usize = 4;
-/// Number of edges, and of weights, that are unpacked at once.
+/// Number of edges, and of weights, that are decoded at a time.
 const BATCH: usize = sink::BATCH;
 
-/// Parses packed edges. The first 8 bytes of an edge are the low 32 bits of its two ids. The last 4 bytes are a number
-/// whose low half has the upper 16 bits of the first id, and whose high half has the upper 16 bits of the second. These
-/// halves are signed in `packed_edge` of the Graph500 reference, where a negative id means that there is no edge.
+/// Parses packed edges. The first 8 bytes of an edge are the low 32 bits of its two ids. The last 4 bytes are a 32-bit
+/// word: its low half contains the upper 16 bits of the first id, and its high half those of the second. These halves
+/// are signed in `packed_edge` of the Graph500 reference, where a negative id means that there is no edge.
 pub(crate) fn parse(data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
     for (nth, batch) in data.as_chunks::<EDGE>().0.chunks(BATCH).enumerate() {
         if sink.fill(batch.len(), None, |edges| narrow(batch, edges))? {
@@ -38,7 +38,7 @@ pub(crate) fn parse(data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Unpacks `records` to pairs of 32-bit ids. Returns true if all ids fit in 32 bits.
+/// Decodes `records` to pairs of 32-bit ids. Returns true if all ids fit in 32 bits.
 fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     let mut high = 0;
     for ([a, b, c, d, e, f, g, h, rest @ ..], edge) in records.iter().zip(edges) {
@@ -48,8 +48,7 @@ fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     high == 0
 }
 
-/// Returns both ids of an edge. If an id is negative, returns as the error the number that has the upper bits of both
-/// ids.
+/// Returns the two ids of an edge. If an id is negative, the error is the 32-bit word with the upper bits of both ids.
 #[inline]
 fn ends(record: &[u8; EDGE]) -> Result<(u64, u64), u64> {
     let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));
@@ -66,17 +65,17 @@ fn negative(index: usize, high: u64) -> Fault {
     Fault::new(index * EDGE, "ids of at most 47 bits", format!("{high:#x} as the high halves"), remedy)
 }
 
-/// An open file with the weights of a file of edges.
+/// The open weights file of an edge file.
 pub(crate) struct WeightsFile {
     path: PathBuf,
     reader: Reader,
 }
 
 impl WeightsFile {
-    /// Opens the weights file of a file of edges; `None` if it has none.
+    /// Opens the weights file of an edge file; `None` if it has none.
     ///
     /// # Errors
-    /// Bad input if the file can't be read or is packed.
+    /// Bad input if the file can't be read or is compressed.
     pub fn open(part: &Part) -> Result<Option<WeightsFile>> {
         if let Some(path) = part.weights_path() {
             return Ok(Some(WeightsFile { reader: Reader::open(&path)?, path }));
@@ -93,7 +92,7 @@ impl WeightsFile {
         Ok(None)
     }
 
-    /// Opens the weights file of a plain file of edges, and checks its length; `None` if there is none.
+    /// Opens the weights file of an uncompressed edge file, and checks its length; `None` if there is no weights file.
     ///
     /// # Errors
     /// The errors of [`Self::open`] and [`Self::check`].
@@ -106,16 +105,16 @@ impl WeightsFile {
         Ok(weights)
     }
 
-    /// Checks that the file has one weight for each of the `edges` edges.
+    /// Checks that the file contains one weight for each of `edges` edges.
     ///
     /// # Errors
-    /// Bad input if it has another length.
+    /// Bad input if the length of the file differs.
     pub fn check(&self, edges: u64) -> Result<()> {
         let bytes = edges.saturating_mul(WEIGHT as u64);
         if self.reader.length() == bytes { Ok(()) } else { Err(self.length(&format!("{edges} edges"), bytes)) }
     }
 
-    /// Starts to read the weights of `edges` ahead of time, without waiting.
+    /// Starts to read the weights of the edges with the indices `edges` ahead of time, without waiting.
     pub fn will_need(&self, edges: Range<u64>) {
         self.reader.will_need(edges.start * WEIGHT as u64, edges.end * WEIGHT as u64);
     }
@@ -127,8 +126,8 @@ impl WeightsFile {
         Error::input(&self.path, At::File, expected, found, remedy)
     }
 
-    /// Parses packed edges with their weights. `first` is the number of the first edge in the file; `hash` is called
-    /// with the bytes of the weights.
+    /// Parses packed edges with their weights. `first` is the index in the file of the first edge in `data`; `hash` is
+    /// called with the bytes of the weights.
     pub fn parse(&self, data: &[u8], first: u64, sink: &mut Sink<'_>, mut hash: impl FnMut(&[u8])) -> Result<(), Stop> {
         let mut buffer = [0; BATCH];
         let (records, _) = data.as_chunks::<EDGE>();

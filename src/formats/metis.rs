@@ -1,13 +1,13 @@
-//! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then for every vertex a
-//! line with its neighbours, ids from 1. `%` starts a comment line. The digits of FMT say whether the file has vertex
-//! sizes, vertex weights (NCON of them) and edge weights. Sizes and weights of vertices must be numbers, and are
+//! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then for every vertex one
+//! line with the 1-based ids of its neighbours. `%` starts a comment line. The digits of FMT state whether the file
+//! has vertex sizes, vertex weights (NCON of them) and edge weights. Vertex sizes and weights must be numbers, and are
 //! ignored.
 //!
 //! Such a file lists each undirected edge twice, once in the line of either end. The visitor gets the edge twice, each
 //! time with the weight from that line. If the weights differ, the smaller one counts, as for repeated edges. An edge
-//! that is listed at only one end is refused (see `mirror`). Files that list each edge once, such as the files of the
+//! that is listed at only one end is rejected (see `mirror`). Files that list each edge once, such as the files of the
 //! GAP Benchmark Suite, are also accepted unless direction is kept: the lists must have EDGES or 2 EDGES ids. GAP also
-//! writes FMT 100 for graphs without vertex sizes. An empty line of a vertex reveals such a file, because every vertex
+//! writes FMT 100 for graphs without vertex sizes. An empty vertex line reveals such a file, because every vertex
 //! would have a size. In a packed file, only the first MiB is searched for an empty line.
 
 use std::io::BufRead;
@@ -21,22 +21,22 @@ use crate::formats::{BodyLayout, Directions, Fault, Head, Sink, Stop};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
-/// The layout of the lines in a METIS file.
+/// The layout of the lines of a METIS file.
 #[derive(Debug, Clone)]
 pub(crate) struct MetisGrammar {
     pub vertices: u64,
     /// Number of values before the neighbours in a line: the size and the weights of the vertex.
     leading: u64,
-    /// Whether a weight follows every neighbour.
+    /// Whether a weight follows each neighbour.
     weighted: bool,
 }
 
 /// The parser's position in the adjacency lists, carried from one call of [`MetisGrammar::parse`] to the next.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cursor {
-    /// Number of vertices whose lines were parsed.
+    /// Number of vertices whose lines have been parsed.
     pub vertex: u64,
-    /// Number of values of the current line that were parsed.
+    /// Number of values of the current line that have been parsed.
     column: u64,
     /// The neighbour to which the next weight belongs.
     neighbour: u64,
@@ -51,7 +51,7 @@ impl Cursor {
     }
 }
 
-/// Parses the header in `prefix`, the first bytes of the file, from offset `start` on.
+/// Parses the header, which begins at offset `start` of `prefix`, the first bytes of the file.
 pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     let mut at = start;
     while prefix.get(at) == Some(&b'%') {
@@ -97,7 +97,7 @@ fn empty_vertex_line(body: &[u8]) -> bool {
     false
 }
 
-/// Returns the line number (from 1) of `vertex`. `from` must be at the start of the file.
+/// Returns the 1-based line number of `vertex`. `from` must be at the start of the file.
 ///
 /// # Errors
 /// The errors of `from`.
@@ -128,7 +128,7 @@ fn shown(text: &[u8]) -> String {
 }
 
 impl MetisGrammar {
-    /// Parses `data`, the next bytes of the file, which may end anywhere between numbers.
+    /// Parses `data`, the next bytes of the file. They may end anywhere except within a number.
     pub fn parse(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_>) -> Result<(), Stop> {
         let mut at = 0;
         while at < data.len() {
@@ -151,7 +151,7 @@ impl MetisGrammar {
         Ok(())
     }
 
-    /// Checks the last line of the file, which may lack its newline.
+    /// Checks the last line of the file, which may lack its newline. `at` is the offset for error messages.
     pub fn finish(&self, cursor: &mut Cursor, at: usize) -> Result<(), Fault> {
         if cursor.in_line {
             self.end_line(cursor).map_err(|found| self.wrong(at, cursor.vertex, found))?;
@@ -164,7 +164,7 @@ impl MetisGrammar {
         cursor.in_line = false;
         cursor.vertex += 1;
         if cursor.vertex > self.vertices {
-            return Ok(()); // these are empty lines at the end
+            return Ok(()); // empty lines at the end
         }
         if column < self.leading {
             return Err(format!("a line of {column} numbers for vertex {}", cursor.vertex));
@@ -220,7 +220,7 @@ impl MetisGrammar {
             return Fault { at, ..lone_return(data, line) };
         }
         let fault = self.wrong(at, vertex, excerpt(data, at));
-        // The two ids in front of the number show the check that blanks separate columns.
+        // The two ids before the number are needed by the check, which expects columns separated by blanks.
         let number = data[at..].split(|c| c.is_ascii_whitespace()).next().unwrap_or_default();
         match decimal_commas(&[b"0 0 ", number].concat()) {
             Some(remedy) if self.weighted => Fault { remedy: remedy.into(), ..fault },

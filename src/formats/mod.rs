@@ -1,27 +1,27 @@
-//! Reads edges from files in every input format, and from generators, with many threads in fixed memory.
+//! Reads edges from files in every input format, and from generators, with many threads in bounded memory.
 //!
-//! [`Input::find`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and hands the
-//! edges in batches to one [`Visitor`] per thread. Threads take chunks (8 MiB) of plain files in order. Binary pairs
-//! reach the visitor without a copy. Chunks that were read from disk may stay in memory for the next pass
-//! ([`InputCache`]). Each packed file (`.gz`, `.zst`, `.bz2`, `.xz`) is unpacked by one thread and parsed by the
-//! others.
+//! [`Input::find`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and passes the
+//! edges in batches to one [`Visitor`] per thread. Threads take chunks (8 MiB) of uncompressed files in order. Binary
+//! pairs reach the visitor without a copy. Chunks that were read from disk may stay in memory for the next pass
+//! ([`InputCache`]). Each packed (compressed) file (`.gz`, `.zst`, `.bz2`, `.xz`) is unpacked by one thread and parsed
+//! by the others.
 //!
 //! | file | what it contains |
 //! |---|---|
 //! | `format` | the names of the formats, and their file name extensions |
-//! | `input` | the files of an input, their version, an estimate of their edges; streams that can be read only once; edges in memory |
-//! | `part`, `options` | a file of an input, and how its lines and columns are read |
-//! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; its result |
-//! | `pass` | what the threads of a pass share: the layout of each file, and the share of a rank |
-//! | `names` | ids that are strings |
-//! | `sink`, `head` | where parsers put edges; what a header says |
-//! | `bytes` | mapped files, files that are read, and the numbers and lines in them |
-//! | `text` | detection of how a text file is laid out; the parsers of lines, which `mtx` and `gr` use, too |
+//! | `input` | the files of an input, their version, their estimated edge count; one-pass streams; edges in memory |
+//! | `part`, `options` | one file of an input, and the options for its lines and columns |
+//! | `scan` | one pass: chunks of plain files, blocks of packed ones; the cache for the next pass; its result |
+//! | `pass` | the state that the threads of a pass share: the layout of each file, and the share of a process |
+//! | `names` | string ids |
+//! | `sink`, `head` | buffers for the edges that parsers find; the contents of a file's header |
+//! | `bytes` | mapped files, files that are read, and the numbers and lines in their bytes |
+//! | `text` | detection of the layout of a text file; the parsers of lines, which `mtx` and `gr` use, too |
 //! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy files, and serialized graphs of the GAP Benchmark Suite |
 //! | `parquet` | Apache Parquet tables |
 //! | `contents`, `unsupported` | detection of what a file contains if its first bytes do not match its format |
-//! | `suspect` | detection of pairs whose type differs from what their file name says |
+//! | `suspect` | detection of binary pairs whose type differs from the one that their file name implies |
 //! | `weights` | the types of weights, and which numbers are valid weights |
 //! | `packing` | decompression |
 
@@ -85,12 +85,12 @@ use std::ops::Range;
 /// Whether this build reads Parquet.
 const READS_PARQUET: bool = cfg!(feature = "parquet");
 
-/// A batch of edges as the input stores them: not symmetrised, with loops and repeats.
+/// A batch of edges as the input lists them: not symmetrised, with self-loops and repeats.
 #[derive(Debug, Clone, Copy)]
 pub enum Edges<'a> {
     /// Edges whose ids all fit in 32 bits.
     Narrow(&'a [[u32; 2]]),
-    /// Edges with 64-bit ids, which may also be small.
+    /// Edges whose ids are stored with 64 bits. Some or all ids may be small.
     Wide(&'a [[u64; 2]]),
 }
 
@@ -104,7 +104,7 @@ impl Edges<'_> {
         }
     }
 
-    /// Calls `each` with both ends of every edge, until it fails.
+    /// Calls `each` with the two ends of every edge, until it returns an error.
     #[inline]
     pub fn try_each<E>(&self, mut each: impl FnMut(u64, u64) -> Result<(), E>) -> Result<(), E> {
         match self {
@@ -113,7 +113,7 @@ impl Edges<'_> {
         }
     }
 
-    /// Returns the largest id; `None` if the batch is empty.
+    /// Returns the largest id in the batch; `None` if the batch is empty.
     pub fn largest(&self) -> Option<u64> {
         match self {
             Edges::Narrow(pairs) => pairs.as_flattened().iter().max().map(|id| u64::from(*id)),
@@ -122,39 +122,41 @@ impl Edges<'_> {
     }
 }
 
-/// A receiver of batches of edges. Each thread has its own visitor, so visitors need no lock. Which visitor gets which
-/// batch is undefined, but every edge reaches exactly one visitor.
+/// Receiver of batches of edges. Each thread has its own visitor, so visitors need no lock. The assignment of batches
+/// to visitors is unspecified, but every edge reaches exactly one visitor.
 pub trait Visitor: Send {
     /// Processes a batch in borrowed memory. An error ends the scan, which returns it. If the scan reads weights
-    /// ([`Weights::Read`]), `weights` has one weight per edge, otherwise it is empty. A weight is an integer, or the
-    /// bits of an f32 or f64 that is neither negative nor -0, so that all types sort like integers. It takes
-    /// [`WeightType::words`] words, the lower half first.
+    /// ([`Weights::Read`]), `weights` contains one weight per edge, otherwise it is empty. A weight is an integer, or
+    /// the bits of an f32 or f64 that is neither negative nor -0, so that all types sort like integers. It consists of
+    /// [`WeightType::words`] 32-bit words, the lower half first.
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()>;
 
-    /// Processes a batch of edges whose ids are strings, in a pass that has no numbers for them.
+    /// Processes a batch of edges with string ids, in a pass that has no dictionary of string ids.
     ///
     /// # Errors
-    /// An internal error, unless the visitor takes strings.
+    /// An internal error, unless the visitor accepts strings.
     fn visit_names(&mut self, _names: &NameBatch) -> Result<()> {
         Err(Error::internal("read edges", "their ids are strings without numbers"))
     }
 
-    /// Makes the edges `edges` of a generated input without a call of [`Self::visit`], for example on a GPU. Returns
-    /// false if the visitor can't do that; then the edges are passed to [`Self::visit`].
+    /// Generates the edges with the indices `edges` of a generated input in the visitor itself, for example on a GPU.
+    /// Returns false if the visitor can't do that; then the edges are passed to [`Self::visit`].
     fn make(&mut self, edges: Range<u64>) -> Result<bool> {
         let _ = edges;
         Ok(false)
     }
 
     /// Called when this visitor has visited all edges of chunk `chunk` (a range of a file, or of its unpacked bytes).
-    /// In [`Input::scan_ordered`] chunks are numbered from 0 without gaps in the order of the input, and threads take
-    /// them in that order. So a visitor that waits here for its turn can restore the order of the input.
+    /// In [`Input::scan_ordered`], chunk indices are consecutive from 0 in the order of the input, and threads take
+    /// chunks in that order. So a visitor can restore the order of the input by waiting here until all earlier chunks
+    /// are done.
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {
         let _ = chunk;
         Ok(())
     }
 
-    /// Called on visitors when an error ends the scan early, so that they can wake visitors that wait for their turn.
+    /// Called on all visitors when an error ends the scan early, so that they can wake visitors that wait in
+    /// [`Self::chunk_done`].
     fn stopped(&mut self) {}
 }
 
@@ -180,13 +182,13 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
     }
 }
 
-/// Converts visitors to trait objects, so that a scan is compiled once for all types. Calls are few: one for each
-/// batch.
+/// Converts visitors to trait objects, so that the scan is compiled only once for all visitor types. Dynamic calls are
+/// rare: one per batch.
 fn erased<V: Visitor>(visitors: &mut [V]) -> Vec<&mut dyn Visitor> {
     visitors.iter_mut().map(|visitor| visitor as &mut dyn Visitor).collect()
 }
 
-/// A visitor that finds the largest id.
+/// Visitor that finds the largest id.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LargestId(pub Option<u64>);
 
@@ -197,17 +199,17 @@ impl Visitor for LargestId {
     }
 }
 
-/// An observer of the progress of a scan.
+/// Observer of the progress of a scan.
 pub trait Watch: Sync {
-    /// Reports that `bytes` more of the [`Input::bytes`] were read. An error, for example because of a signal, stops
-    /// the scan, which returns the error.
+    /// Reports that another `bytes` of the [`Input::bytes`] were read. An error, for example because of a signal,
+    /// stops the scan, which returns the error.
     fn advance(&self, bytes: u64) -> Result<()>;
 
-    /// Reports that `bytes` more bytes of the output were written.
+    /// Reports that another `bytes` bytes of the output were written.
     fn wrote(&self, _bytes: u64) {}
 }
 
-/// A watch that does nothing.
+/// Watch that does nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 
@@ -217,7 +219,7 @@ impl Watch for Unwatched {
     }
 }
 
-/// A watch that stops a scan when a signal asks to stop. It is for passes whose bytes are not counted as progress.
+/// Watch that stops a scan when a signal requests it. It serves passes whose bytes do not count as progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Signals;
 

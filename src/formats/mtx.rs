@@ -1,7 +1,7 @@
-//! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square matrices that are
-//! pattern, integer or real, and general or symmetric, with ids from 1. Each stored entry is an edge. A symmetric
-//! matrix stores only one direction of each undirected edge. Values are the weights, so they must be numbers. If
-//! weights are skipped, a value may be `nan`.
+//! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square matrices whose
+//! field is pattern, integer or real and whose symmetry is general or symmetric, with 1-based ids. Each stored entry
+//! is an edge. A symmetric matrix stores only one direction of each undirected edge. Values are the weights, so they
+//! must be numbers. If weights are skipped, a value may be `nan`.
 
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line, number};
 use crate::formats::text::decimal_commas;
@@ -11,8 +11,8 @@ use crate::formats::{BodyLayout, Directions, Fault, Head};
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
 
-/// Parses the banner, the comments and the size line, from offset `start` on. If direction is kept, a symmetric matrix
-/// is refused, because the file does not contain its other half.
+/// Parses the banner, the comments and the size line, which begin at offset `start`. If direction is kept, rejects a
+/// symmetric matrix, because the file contains only one half of it.
 pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head, Fault> {
     let end = next_line(prefix, start).min(1024);
     let banner = String::from_utf8_lossy(&prefix[start..end]).to_ascii_lowercase();

@@ -1,8 +1,8 @@
-//! Ids that are strings: batches of them, as a parser finds them, and how they become numbers.
+//! String ids: batches of them, as a parser produces them, and their translation to numbers.
 //!
-//! The first pass over an input with string ids hands batches of strings to its visitors, which number them
-//! (`prepare/names`). In later passes a [`FindNames`] turns each batch into numbers, so that other visitors see
-//! numbers alone.
+//! The first pass over an input with string ids passes batches of strings to its visitors, which build the dictionary
+//! of string ids (`prepare/names`). In later passes, a [`FindNames`] translates each batch to numbers, so that other
+//! visitors only see numbers.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,31 +12,31 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::Result;
 use crate::failpoint;
 
-/// Length in bytes of the longest id. Longer ones are refused.
+/// Maximum length of an id in bytes. Longer ids are rejected.
 pub const LONGEST_NAME: usize = u16::MAX as usize;
 
-/// Bytes of a record before the string: its hash and its length.
+/// Number of bytes of a record before the string: its hash and its length.
 pub(crate) const HEAD: usize = 10;
 
-/// Maximum number of ids in a batch, two for each edge.
+/// Maximum number of ids in a batch; each edge has two.
 pub(crate) const NAMES: usize = 2048;
-/// Number of bytes of ids after which a batch is passed on.
+/// Number of bytes of ids at which a batch is full and is passed to the visitor.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Upper bound in bytes of the memory that a batch takes.
+/// Upper bound on the memory of a batch in bytes.
 pub(crate) const BATCH_MEMORY: u64 = (ROOM + NAMES * (8 + 8 + 4)) as u64;
 
-/// Bytes for the records of a batch.
+/// Size in bytes of the buffer for the records of a batch.
 const ROOM: usize = BATCH_BYTES + 2 * (HEAD + LONGEST_NAME) + SHORT;
 
-/// Number of bytes that are copied at once.
+/// Number of bytes of a fixed-size copy, see [`copy_short`].
 const SHORT: usize = 32;
 
-/// Ids of some edges, with their hashes: the two ends of the first edge, then the two ends of the next edge, and so on.
-/// Each id is a record: its hash, its length as two bytes, and the id.
+/// The string ids of some edges, with their hashes: the two ends of the first edge, then the two ends of the next
+/// edge, and so on. Each id is stored as a record: its hash, its length in two bytes, and its bytes.
 #[derive(Debug, Default)]
 pub struct NameBatch {
-    /// The records, followed by at least [`SHORT`] more bytes.
+    /// The records, followed by at least [`SHORT`] unused bytes.
     bytes: Vec<u8>,
     ends: Vec<u32>,
     hashes: Vec<u64>,
@@ -68,12 +68,12 @@ impl NameBatch {
         self.ends.last().map_or(0, |&end| end as usize)
     }
 
-    /// Returns true if the batch is full, so that it should be handed to the visitor.
+    /// Returns true if the batch is full and should be passed to the visitor.
     pub(crate) fn is_full(&self) -> bool {
         self.ends.len() >= NAMES || self.filled() >= BATCH_BYTES
     }
 
-    /// Removes all ids.
+    /// Removes all ids from the batch.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
         self.hashes.clear();
@@ -84,27 +84,27 @@ impl NameBatch {
         &self.hashes
     }
 
-    /// Returns the bytes of all records, followed by at least [`SHORT`] more bytes.
+    /// Returns the bytes of all records, followed by at least [`SHORT`] unused bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the range of bytes of record number `at` in [`Self::bytes`].
+    /// Returns the byte range in [`Self::bytes`] of the record with index `at`.
     #[inline]
     pub(crate) fn record(&self, at: usize) -> Range<usize> {
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         start..self.ends[at] as usize
     }
 
-    /// Returns id number `at`.
+    /// Returns the id with index `at`.
     #[inline]
     pub fn name(&self, at: usize) -> &[u8] {
         &self.bytes[self.record(at)][HEAD..]
     }
 }
 
-/// Copies `from` to the start of `to`. Two copies of a fixed length, which may overlap, are faster than a call for a
-/// short string.
+/// Copies `from` to the start of `to`. For short strings, two fixed-size copies, which may overlap, are faster than a
+/// call of memcpy.
 #[inline]
 fn copy(from: &[u8], to: &mut [u8]) {
     let length = from.len();
@@ -124,8 +124,8 @@ fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Copies a range of `from` to place `at` of `to`. If both have enough bytes, some more are copied, because a copy of a
-/// fixed length is faster.
+/// Copies `from[range]` to offset `at` of `to`. If both slices are long enough, copies [`SHORT`] bytes even if `range`
+/// is shorter, because a fixed-size copy is faster.
 #[inline]
 pub(crate) fn copy_short(from: &[u8], range: Range<usize>, to: &mut [u8], at: usize) {
     let length = range.len();
@@ -145,11 +145,11 @@ pub fn hash(name: &[u8]) -> u64 {
     failpoint::weakened(xxh3_64(name))
 }
 
-/// A numbering of strings that a pass uses to turn ids into numbers.
+/// A dictionary of string ids, with which a pass translates ids to numbers.
 pub trait FindNames: fmt::Debug + Send + Sync {
     /// Writes the number of each id of `names` to `numbers`, which it clears first.
     ///
     /// # Errors
-    /// An error if an id has no number. Errors of reading the list of ids.
+    /// An error if the dictionary does not contain an id, or can't be read.
     fn find(&self, names: &NameBatch, numbers: &mut Vec<u32>) -> Result<()>;
 }

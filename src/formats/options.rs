@@ -1,35 +1,35 @@
-//! The options for text in a job or on the command line: which columns are ids, and how many lines come before the
-//! edges.
+//! Options for reading text, from the job file or the command line: which columns contain the ids, and how many lines
+//! precede the edges.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Largest column number that may be chosen; no line of an edge can have more columns.
+/// Maximum column number; no line of an edge can have more columns.
 const MOST: u64 = 1 << 20;
 
-/// Options with which lines of text are read. The same bytes may give other edges with other options.
+/// Options for reading lines of text. The same bytes may contain other edges under other options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {
     /// The columns to read.
     pub columns: Columns,
-    /// Number of lines to skip at the top of each file, not counting comments and blank lines. With `None` no line is
-    /// skipped, and a first line that looks like counts is refused.
+    /// Number of lines to skip at the start of each file, not counting comments and blank lines. With `None` no line
+    /// is skipped, and a first line that looks like counts is rejected.
     pub skip_lines: Option<u64>,
-    /// The kind of the ids: numbers or strings.
+    /// Kind of the ids: numbers or strings.
     pub ids: IdKind,
 }
 
-/// The kind of ids in text and tables.
+/// Kind of the ids in text and tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdKind {
-    /// The ids are whole numbers.
+    /// Whole numbers.
     #[default]
     Number,
-    /// The ids are strings, which are numbered in the order of their bytes.
+    /// Strings. Their dense ids are in the order of their bytes.
     String,
 }
 
@@ -37,32 +37,33 @@ pub enum IdKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Columns {
-    /// The columns that a heading names. Without a heading: columns 1 and 2, and column 3 if it has weights.
+    /// The columns that the header line names. Without a header line: columns 1 and 2, and column 3 if it contains
+    /// weights.
     #[default]
     Auto,
-    /// Two or three column numbers, from 1.
+    /// Two or three 1-based column numbers.
     Numbers(Vec<u64>),
-    /// Two or three names in a heading.
+    /// Two or three names from the header line.
     Names(Vec<String>),
 }
 
 impl TextOptions {
-    /// Returns true if these options read files in the same way as the default options.
+    /// Returns true if files are read in the same way as with the default options.
     pub fn are_default(&self) -> bool {
         self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0 && self.ids == IdKind::Number
     }
 }
 
 impl IdKind {
-    /// The values of `[input] ids` and `convert --ids`.
+    /// The values of `[input] ids` and `convert --ids`, with their kinds.
     pub const NAMED: [(&'static str, IdKind); 2] = [("number", IdKind::Number), ("string", IdKind::String)];
 }
 
 impl Columns {
-    /// Chooses columns by their numbers, counted from 1.
+    /// Chooses columns by their 1-based numbers.
     ///
     /// # Errors
-    /// A sentence about the mistake, if the numbers are not two or three different columns.
+    /// A description of the mistake, if the numbers are not two or three different columns.
     pub fn numbers(numbers: Vec<u64>) -> Result<Columns, String> {
         if let Some(number) = numbers.iter().find(|number| !(1..=MOST).contains(*number)) {
             return Err(format!("columns are numbered from 1 to {MOST}, found {number}"));
@@ -71,10 +72,10 @@ impl Columns {
         Ok(Columns::Numbers(numbers))
     }
 
-    /// Chooses columns by their names in a heading.
+    /// Chooses columns by their names in the header line.
     ///
     /// # Errors
-    /// The errors of [`Self::numbers`].
+    /// A description of the mistake, if the names are not two or three different ones, or one is empty.
     pub fn names(names: Vec<String>) -> Result<Columns, String> {
         if names.iter().any(|name| name.trim().is_empty()) {
             return Err("a column's name can't be empty: give its number".into());
@@ -83,7 +84,7 @@ impl Columns {
         Ok(Columns::Names(names))
     }
 
-    /// Returns true if a column of weights is chosen.
+    /// Returns true if a weight column is chosen.
     pub fn has_weight(&self) -> bool {
         match self {
             Columns::Auto => false,
@@ -111,7 +112,7 @@ impl FromStr for IdKind {
     }
 }
 
-/// Parses the notation of the command line: `auto`, `2,3` or `src,dst,weight`.
+/// Parses the command-line notation: `auto`, `2,3` or `src,dst,weight`.
 impl FromStr for Columns {
     type Err = String;
 

@@ -12,7 +12,7 @@ use crate::formats::format::ending;
 use crate::formats::packing::Decoder;
 use crate::formats::{Columns, Format, IdKind, Packing, TextOptions};
 
-/// Number of stored bytes that are read at once.
+/// Number of stored bytes that are read at a time.
 const STORED: usize = 4096;
 
 /// A file of an input.
@@ -22,35 +22,35 @@ pub struct Part {
     pub(crate) format: Format,
     pub(crate) packing: Packing,
     pub(crate) bytes: u64,
-    /// Offset of the first record and size of a record in bytes, for a plain file of fixed-size records.
+    /// Offset of the first record, and size of a record in bytes, for an uncompressed file of fixed-size records.
     pub(crate) records: Option<(u64, u64)>,
-    /// Whether the ids of the file have at most 32 bits.
+    /// Whether all ids of the file fit in 32 bits.
     pub(crate) narrow: bool,
-    /// Whether the user named the format.
+    /// Whether the user specified the format. Otherwise it follows from the file's extension.
     pub(crate) named: bool,
     pub(crate) use_of_direction: UseOfDirection,
-    /// Whether the log says that the contents could be read in another way.
+    /// Whether a warning was logged that the contents could be read in another way.
     pub(crate) warned: Arc<AtomicBool>,
     /// How lines are read if the file is text, and which columns are read if it is a table.
     pub(crate) text: Arc<TextOptions>,
-    /// The summary of the footer of a Parquet file; set when the footer is read for the first time.
+    /// Summary of the footer of a Parquet file; set when the footer is read for the first time.
     pub(crate) summary: Arc<OnceLock<Option<TableSummary>>>,
 }
 
 /// Treatment of the direction of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum UseOfDirection {
-    /// Edges are read as undirected.
+    /// Reads the edges as undirected.
     #[default]
     Dropped,
-    /// Edges are written to a file with their direction, which readers of that file may follow or drop.
+    /// Writes the edges to a file with their direction. Readers of that file may use or ignore it.
     Written,
-    /// Edges are read as directed.
+    /// Reads the edges as directed.
     Followed,
 }
 
 impl Part {
-    /// Describes a file of `bytes` bytes without opening it.
+    /// Creates the description of a file of `bytes` bytes without opening it.
     pub(crate) fn of(path: PathBuf, format: Format, bytes: u64, named: bool, packing: Option<Packing>) -> Part {
         let packing = match (format, packing.unwrap_or_else(|| Packing::of(&path))) {
             (Format::Npz, Packing::Plain) => Packing::Zip,
@@ -93,20 +93,20 @@ impl Part {
         self.packing
     }
 
-    /// Returns true if the edges have weights, judging by the format, the extension and the options.
+    /// Returns true if the edges have weights according to the format, the extension and the options.
     pub fn is_weighted(&self) -> bool {
         let text = self.text.columns.has_weight() || ending(&self.path).as_deref() == Some("wel");
         let columns = self.format == Format::Parquet && self.text.columns.has_weight();
         self.format == Format::Gr || columns || (self.format == Format::Text && text)
     }
 
-    /// Returns the path of the separate file with the weights of the edges; `None` if there is no such file.
+    /// Returns the path of the separate weights file; `None` if there is none.
     pub fn weights_path(&self) -> Option<PathBuf> {
         let path = weights_path(&self.path, self.packing);
         (self.format == Format::Graph500 && path.exists()).then_some(path)
     }
 
-    /// Returns true if all of `parts` list each edge from both ends; see [`crate::formats::Input::lists_both_ends`].
+    /// Returns true if all of `parts` list each edge at both ends; see [`crate::formats::Input::lists_both_ends`].
     ///
     /// # Errors
     /// The errors of [`crate::formats::Input::lists_both_ends`].
@@ -121,7 +121,7 @@ impl Part {
         Ok(all.first() == Some(&true))
     }
 
-    /// Returns true if the format lists each edge from both ends: METIS, and an undirected GAP graph.
+    /// Returns true if the format lists each edge at both ends: METIS, and an undirected GAP graph.
     ///
     /// # Errors
     /// Bad input if the file can't be read or unpacked.
@@ -147,16 +147,16 @@ impl Part {
         Decoder::new(self.packing, stored, &self.path).map_err(unreadable)
     }
 
-    /// Returns true if the file is mapped into memory to be read: a plain file of lines or a Parquet table.
+    /// Returns true if the file is mapped into memory for reading: an uncompressed text file or Parquet table.
     pub(crate) fn is_mapped(&self) -> bool {
         self.packing == Packing::Plain && (self.format.is_lines() || self.format == Format::Parquet)
     }
 
-    /// Returns an upper bound of the number of edges, computed from the size of the file; `u64::MAX` if the size gives
-    /// no bound.
+    /// Returns an upper bound on the number of edges, computed from the size of the file; `u64::MAX` if the size
+    /// implies no bound.
     pub(crate) fn most_edges(&self) -> u64 {
-        // An edge takes at least a line of two digits, a blank and a line end, and in METIS at least a digit and a
-        // blank. The quotient is rounded up, because the last line may lack its end.
+        // An edge needs at least a line with two digits, a blank and a line end, and in METIS at least a digit and a
+        // blank. The quotient is rounded up, because the last line may lack its line end.
         let fewest = match (self.packing, self.format) {
             (Packing::Plain, format) if let Some(record) = format.record() => record,
             (Packing::Plain, Format::Text | Format::Gr | Format::Sg | Format::Wsg) => 4,
@@ -166,8 +166,8 @@ impl Part {
         self.bytes.div_ceil(fewest)
     }
 
-    /// Returns the number, from 1, of the first line of a text with the id `id`. Returns `None` for other formats, and
-    /// if columns are chosen by name.
+    /// Returns the 1-based number of the first line of a text file that contains the id `id`. Returns `None` for other
+    /// formats, and if columns are chosen by name.
     pub(crate) fn line_of(&self, id: u64) -> Option<u64> {
         let ends = match &self.text.columns {
             Columns::Auto => [0, 1],
@@ -186,7 +186,7 @@ impl Part {
         numbered.find(|(line, _)| has_id(line)).map(|(_, number)| number)
     }
 
-    /// Refuses a file whose length has changed since the input was opened.
+    /// Returns an error if the length of the file has changed since the input was opened.
     pub(crate) fn unchanged(&self, length: u64) -> Result<()> {
         if length == self.bytes {
             return Ok(());
@@ -196,8 +196,8 @@ impl Part {
         Err(Error::input(&self.path, At::File, expected, format!("{length} bytes"), remedy))
     }
 
-    /// Returns how the bytes are read: the format with its version, and the options. Results depend on this text,
-    /// because the same bytes give other edges if they are read in another way.
+    /// Returns a text that describes how the bytes are read: the format with the version of its reader, and the
+    /// options. Results depend on it, because the same bytes yield other edges if they are read in another way.
     pub fn reading(&self) -> String {
         let name = self.format.name();
         let is_string = self.text.ids == IdKind::String;
@@ -213,7 +213,7 @@ impl Part {
                 let ids = match (is_string, self.text.skip_lines) {
                     (false, _) => "",
                     (true, None) => " ids string 2",
-                    // No first line of strings is a heading.
+                    // No line of strings is taken for a header line.
                     (true, Some(_)) => " ids string 2 skipped",
                 };
                 format!("{name} 3 columns {} skip_lines {skip}{ids}", self.text.columns)
@@ -234,26 +234,26 @@ pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
     path
 }
 
-/// Facts about a Parquet file that are known before its pages are read.
+/// Properties of a Parquet file that are known before its pages are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableSummary {
     /// Number of rows in all row groups.
     pub edges: u64,
-    /// Whether both ids have 32 bits.
+    /// Whether both id columns are 32-bit.
     pub narrow: bool,
-    /// Number of threads that can read the file at the same time.
+    /// Maximum number of threads that can read the file at the same time.
     pub readers: u64,
     /// Memory in bytes that each thread needs to read the file.
     pub memory: u64,
-    /// Memory in bytes for opening the file.
+    /// Memory in bytes that is needed while the file is opened.
     pub opening: u64,
-    /// Memory in bytes for keeping the file open.
+    /// Memory in bytes that an open file occupies.
     pub open: u64,
 }
 
 impl TableSummary {
-    /// Returns an upper bound in bytes of the memory for reading `tables`, with `threads` threads that keep `open`
-    /// files open.
+    /// Returns an upper bound on the memory in bytes for reading `tables` with `threads` threads that keep up to
+    /// `open` files open.
     pub fn scratch_bytes(mut tables: Vec<TableSummary>, threads: usize, open: usize) -> u64 {
         let opening = tables.iter().map(|table| table.opening).max().unwrap_or(0);
         tables.sort_unstable_by_key(|table| Reverse(table.open));

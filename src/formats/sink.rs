@@ -1,4 +1,4 @@
-//! Gathers the edges of a parser into batches for a visitor, and counts them.
+//! Collects the edges that a parser finds into batches for a visitor, and counts them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,45 +8,45 @@ use crate::formats::bytes::tokens::excerpt;
 use crate::formats::weights::{Mistake, NONE_LACKING, Weight};
 use crate::formats::{Edges, Fault, FindNames, NameBatch, Stop, Visitor, WeightType, Weights};
 
-/// Number of edges in a batch of a text format. A batch takes 64 KiB with 64-bit ids or 32 KiB with 32-bit ids, so it
-/// stays in the L2 cache.
+/// Number of edges in a batch of a text format. A batch occupies 64 KiB with 64-bit ids or 32 KiB with 32-bit ids, so
+/// it stays in the L2 cache.
 pub(crate) const BATCH: usize = 4096;
 
-/// Memory in bytes that one sink allocates.
+/// Size in bytes of the buffers of one sink.
 pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
 
-/// Additional memory in bytes that a sink allocates for weights.
+/// Size in bytes of the additional buffer of a sink that reads weights.
 pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 8) as u64;
 
-/// A buffer that hands the edges of one thread to its visitor in batches.
+/// Buffer that passes the edges of one thread to its visitor in batches.
 pub(crate) struct Sink<'v> {
     pub visitor: &'v mut dyn Visitor,
     wide: Vec<[u64; 2]>,
     narrow: Vec<[u32; 2]>,
-    /// How the scan treats weights. `weights` has the weights of the gathered edges.
+    /// How the scan treats weights. If it reads them, `weights` contains the weights of the buffered edges.
     pub reading: Weights,
     weights: Vec<u32>,
     counted: EdgeCounts,
-    /// The error for the first integer weight that f32 can't represent exactly. Whether the weights are f32 is known
-    /// only after all were seen.
+    /// The error for the first integer weight that f32 can't represent exactly. It matters only if the weights turn
+    /// out to be f32, which is known after the whole pass.
     rounded: Option<Stop>,
-    /// Gathered ids that are strings.
+    /// The buffered string ids.
     names: NameBatch,
-    /// Numbers of the strings of a batch.
+    /// The dense ids of a batch of string ids.
     numbers: Vec<u32>,
-    /// The numbering of strings; `None` in a pass that hands the strings themselves over.
+    /// The dictionary of string ids; `None` in a pass that passes strings to the visitor.
     numbering: Option<Arc<dyn FindNames>>,
 }
 
-/// Counts of the edges that were handed to the visitor.
+/// Counts of the edges that were passed to the visitor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EdgeCounts {
     pub edges: u64,
-    /// Number of edges that have a weight.
+    /// Number of edges with a weight.
     pub weighted: u64,
-    /// The narrowest type that fits all weights so far.
+    /// The narrowest type that can represent all weights so far.
     pub weights: Option<WeightType>,
-    /// The sum of [`signed`] over all neighbours in undirected adjacency lists.
+    /// Sum of [`signed`] over all neighbours in undirected adjacency lists.
     pub balance: u64,
 }
 
@@ -58,13 +58,13 @@ impl<'v> Sink<'v> {
         Sink { visitor, wide, narrow, reading, weights, counted, rounded: None, names, numbers, numbering: None }
     }
 
-    /// Sets the numbering of ids that are strings.
+    /// Sets the dictionary of string ids.
     pub fn with_numbering(mut self, numbering: Option<Arc<dyn FindNames>>) -> Self {
         self.numbering = numbering;
         self
     }
 
-    /// Adds one edge with its weight. `refused` makes the error for an invalid weight.
+    /// Adds an edge with its weight. `refused` returns the error for an invalid weight.
     ///
     /// # Errors
     /// The error for the weight, and any error that the visitor returns.
@@ -80,7 +80,7 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Sets the weight of the edge that will be added next. `refused` makes the error for an invalid weight.
+    /// Records the weight of the edge that is added next. `refused` returns the error for an invalid weight.
     ///
     /// # Errors
     /// The error for the weight.
@@ -104,7 +104,7 @@ impl<'v> Sink<'v> {
         Ok(())
     }
 
-    /// Adds the edge of the line that starts at offset `line` of `data`. `weight` is the range of the edge's weight; it
+    /// Adds the edge of the line that starts at offset `line` of `data`. `weight` is the byte range of the weight; it
     /// is empty if the edge has none.
     #[inline]
     pub fn push_line(
@@ -118,8 +118,8 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Sets the weight of the next edge that will be added, from the line at `line` in `data`. `weight` is the range of
-    /// the weight; it is empty if the line has none.
+    /// Records the weight of the edge that is added next, from the line that starts at offset `line` of `data`.
+    /// `weight` is the byte range of the weight; it is empty if the line has none.
     #[inline]
     pub fn weigh_line(&mut self, data: &[u8], line: usize, weight: Range<usize>) -> Result<(), Stop> {
         if weight.is_empty() {
@@ -133,7 +133,7 @@ impl<'v> Sink<'v> {
         self.weigh(Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
     }
 
-    /// Adds one edge whose ids are strings.
+    /// Adds an edge with string ids.
     #[inline]
     pub fn push_names(&mut self, u: &[u8], v: &[u8]) -> Result<()> {
         self.names.push(u);
@@ -141,7 +141,7 @@ impl<'v> Sink<'v> {
         if self.names.is_full() { self.flush_names() } else { Ok(()) }
     }
 
-    /// Hands the gathered strings to the visitor, as numbers if there is a numbering.
+    /// Passes the buffered string ids to the visitor, translated to dense ids if there is a dictionary.
     fn flush_names(&mut self) -> Result<()> {
         self.counted.edges += self.names.len() as u64 / 2;
         let result = match &self.numbering {
@@ -158,26 +158,27 @@ impl<'v> Sink<'v> {
         result
     }
 
-    /// Returns the error for the first integer weight since the last call that f32 can't represent exactly; `None` if
-    /// there was none.
+    /// Returns and clears the error for the first integer weight, since the last call, that f32 can't represent
+    /// exactly; `None` if there was none.
     pub fn take_rounded(&mut self) -> Option<Stop> {
         self.rounded.take()
     }
 
-    /// Adds neighbour `v` in the list of `u` to the balance, which is 0 if each edge is in the lists of both its ends.
+    /// Adds the entry `v` in the adjacency list of `u` to the balance, which is 0 if each edge is in the lists of both
+    /// ends.
     #[inline]
     pub fn list(&mut self, u: u64, v: u64) {
         self.counted.balance = self.counted.balance.wrapping_add(signed(u, v));
     }
 
-    /// Adds one edge.
+    /// Adds an edge.
     #[inline]
     pub fn push(&mut self, u: u64, v: u64) -> Result<()> {
         self.wide.push([u, v]);
         if self.wide.len() == BATCH { self.flush() } else { Ok(()) }
     }
 
-    /// Hands the gathered edges to the visitor, as 32-bit pairs if all ids fit.
+    /// Passes the buffered edges to the visitor, as 32-bit pairs if all ids fit.
     pub fn flush(&mut self) -> Result<()> {
         if self.names.len() > 0 {
             return self.flush_names();
@@ -203,15 +204,15 @@ impl<'v> Sink<'v> {
         result
     }
 
-    /// Hands a batch without weights to the visitor, without copying it.
+    /// Passes a batch without weights to the visitor, without a copy.
     pub fn batch(&mut self, edges: Edges<'_>) -> Result<()> {
         self.counted.edges += edges.len() as u64;
         self.visitor.visit(edges, &[])
     }
 
-    /// Hands the visitor a batch of `edges` edges (at most [`BATCH`]), which `unpack` writes. `weights` are the weights
-    /// of these edges, with their narrowest type as [`Weights::take_floats`] returns it. If `unpack` returns false, the
-    /// visitor gets nothing and the result is false.
+    /// Passes a batch of `edges` edges (at most [`BATCH`]), which `unpack` writes, to the visitor. `weights` contains
+    /// the weights of these edges, and their narrowest type as [`Weights::take_floats`] returns it. If `unpack`
+    /// returns false, nothing is passed to the visitor, and the result is false.
     pub fn fill(
         &mut self,
         edges: usize,
@@ -235,23 +236,23 @@ impl<'v> Sink<'v> {
         Ok(true)
     }
 
-    /// Returns the counts of the edges that were handed to the visitor since the last call.
+    /// Returns and resets the counts of edges passed to the visitor.
     pub fn take_count(&mut self) -> EdgeCounts {
         std::mem::take(&mut self.counted)
     }
 }
 
-/// Returns the hash of an edge that is listed as neighbour `v` of `u`. Listed as neighbour `u` of `v`, the edge has the
-/// negative hash. The hash of a loop is 0.
+/// Returns the hash of an edge that is listed as neighbour `v` of `u`. If the edge is listed as neighbour `u` of `v`,
+/// the hash is the negative of that. The hash of a self-loop is 0.
 #[inline]
 pub(crate) fn signed(u: u64, v: u64) -> u64 {
-    // Ids of 32 bits stay distinct here, so that different edges have different hashes.
+    // Combining both ends is injective for 32-bit ids, so that different edges have different hashes.
     let mut hash = (u.min(v) ^ u.max(v).rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (hash ^ hash >> 29).wrapping_mul(sign(u, v))
 }
 
-/// Returns 1 if `u` is smaller, -1 if `v` is smaller, and 0 for a loop.
+/// Returns 1 if `u` is smaller, -1 if `v` is smaller, and 0 for a self-loop.
 #[inline]
 pub(crate) fn sign(u: u64, v: u64) -> u64 {
     u64::from(u < v).wrapping_sub(u64::from(u > v))

@@ -1,8 +1,8 @@
-//! Detects files of pairs of ids that probably contain something else. By default numpy writes 64-bit integers and
+//! Detects files of binary id pairs that probably contain something else. By default, numpy writes 64-bit integers and
 //! floats. Their bytes could also be read as pairs of ids, but the graph would be wrong.
 //!
-//! The first bytes of a file almost always confirm its type. Only if they do not, more parts of the file are examined,
-//! at fixed offsets. If the user named the format, the file is read with a warning.
+//! The first bytes of a file almost always confirm its type. Only if they do not, samples at other fixed offsets are
+//! examined. If the user named the format, the file is read as that format, with a warning.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,16 +10,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Format, Part};
 
-/// Number of offsets that are examined if the start of a file looks wrong.
+/// Number of samples, including the start, that are examined if the start of a file looks wrong.
 const PLACES: u64 = 32;
-/// Number of bytes that are examined at each offset.
+/// Size of a sample in bytes.
 const WINDOW: usize = 4096;
 
-/// Examines the start of a file of pairs and, if it looks wrong, more parts of the file. `more` reads `buffer.len()`
-/// bytes at an offset. `length` is the length of the file, if it is known.
+/// Examines the start of a file of pairs and, if it looks wrong, samples at other offsets. `more` reads `buffer.len()`
+/// bytes at an offset. `length` is the length of the file, if known.
 ///
 /// # Errors
-/// Bad input if the pairs are probably of another type and the format was not named.
+/// Bad input if the pairs probably have another type and the user did not name the format.
 pub(super) fn check(
     part: &Part,
     warns: bool,
@@ -103,16 +103,16 @@ impl Suspect {
     }
 }
 
-/// Returns the whole 64-bit words of `bytes`, whose offset in the file is a multiple of 16.
+/// Returns the complete 64-bit words of `bytes`, whose offset in the file is a multiple of 16.
 fn words_of(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// A sample of the 64-bit words of a file, whole and as 32-bit halves.
+/// A sample of the 64-bit words of a file, also split into 32-bit halves.
 struct WordSample<'a> {
     words: &'a [u64],
     halves: Vec<u32>,
-    /// Whether the file may consist of 64-bit pairs.
+    /// Whether the length of the file allows pairs of 64-bit words.
     whole: bool,
 }
 
@@ -130,8 +130,9 @@ impl WordSample<'_> {
         self.halves.iter().all(|half| is(*half))
     }
 
-    /// Returns true if each 64-bit word is probably an edge of two 32-bit ids, rather than one id. Edges rarely repeat,
-    /// but their halves do. Both halves of every word are below 2^28, which rarely holds for ids with random bits.
+    /// Returns true if each 64-bit word is probably an edge with two 32-bit ids rather than one id. Edges rarely
+    /// repeat, but their ends do. Both halves of every word are below 2^28, which is unlikely for ids with random
+    /// bits.
     fn are_edges(&self) -> bool {
         if !self.all_halves(|half| half < 1 << 28) {
             return false;
@@ -145,8 +146,9 @@ impl WordSample<'_> {
             && different(&|word| word >> 32).min(different(&|word| word & 0xffff_ffff)) * 10 <= words * 8
     }
 
-    /// Returns true if the 32-bit words are probably ids in the other byte order. With their bytes swapped, at least 4
-    /// words are all below 2^24, or at least 64 are all below 2^29. As they are stored, at least one word is larger.
+    /// Returns true if the 32-bit words are probably ids in the other byte order. After a byte swap, either at least 4
+    /// words are nonzero and all are below 2^24, or at least 64 are nonzero and all are below 2^29. Without the swap,
+    /// at least one word exceeds that bound.
     fn are_swapped32(&self, float32: bool) -> bool {
         let swapped = self.halves.iter().map(|half| half.swap_bytes()).max().unwrap_or(0);
         let (enough, here) = if swapped < 1 << 24 { (4, 1 << 24) } else { (64, 1 << 29) };
@@ -154,8 +156,8 @@ impl WordSample<'_> {
         swapped < 1 << 29 && nonzero >= enough && self.halves.iter().any(|half| *half >= here) && !float32
     }
 
-    /// Returns the probable type of the pairs, if it is not `format`. Few integral floats are enough evidence, because
-    /// ids rarely have such bits; more floats with fractions are needed.
+    /// Returns the probable type of the pairs; `None` if it is `format`. A few floats without fractions are enough
+    /// evidence, because ids rarely have such bits; with fractions, more floats are needed.
     fn kind(&self, format: Format) -> Option<Suspect> {
         let wide = format == Format::U64;
         let single = |half: u32| f64::from(f32::from_bits(half));
@@ -199,5 +201,5 @@ impl WordSample<'_> {
     }
 }
 
-/// The smallest nonzero float that is considered to be of a usual size: 2^-20.
+/// Smallest value that is plausible for a nonzero float in a file of floats: 2^-20.
 const LEAST: f64 = 1.0 / (1 << 20) as f64;

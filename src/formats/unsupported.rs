@@ -1,5 +1,5 @@
-//! Recognises files of edges in unsupported formats, by their extensions or first bytes, and refuses them with the
-//! command that converts them.
+//! Recognises edge files in unsupported formats by their extensions or first bytes, and rejects them with an error
+//! that shows a command to convert them.
 
 use std::io::Read;
 use std::path::Path;
@@ -19,14 +19,14 @@ pub(super) struct UnsupportedFormat {
     begins: fn(&[u8]) -> bool,
     /// Whether the first bytes of the format are so specific that no file of ids begins with them by chance.
     pub distinctive: bool,
-    /// The advice that messages give before the command.
+    /// Advice that messages print before the command.
     advice: &'static str,
     /// The command that converts or fetches a file, or the name of another file to read instead. IN stands for the
-    /// file, BASE for its name without the extension.
+    /// file, and BASE for its name without the extension.
     line: &'static str,
 }
 
-/// The byte order mark with which some programs begin text in UTF-8.
+/// The byte order mark with which some programs start UTF-8 text.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Default values of an [`UnsupportedFormat`]: its first bytes are distinctive, and its files can be converted.
@@ -108,7 +108,7 @@ const ALL: [UnsupportedFormat; 17] = [
     UnsupportedFormat {
         name: "WebGraph's BV",
         endings: &["properties", "offsets", "obl"],
-        // The files do not all begin with the same bytes; see `is_webgraph`.
+        // Not recognised by first bytes, which differ between the files of a graph; see `is_webgraph`.
         distinctive: false,
         advice: "convert it by WebGraph's own program, which cargo install webgraph-cli has",
         line: "webgraph to arcs BASE > BASE.txt",
@@ -116,7 +116,7 @@ const ALL: [UnsupportedFormat; 17] = [
     },
     UnsupportedFormat {
         name: "a part of a Graphalytics graph that has no edges",
-        // The properties file has an extension that WebGraph also uses; see `UnsupportedFormat::by_name`.
+        // The extension of the properties file is also used by WebGraph; see `UnsupportedFormat::by_name`.
         endings: &["v"],
         distinctive: false,
         advice: "name the file of its edges alone, with directed = true if its properties say so",
@@ -180,7 +180,7 @@ const ALL: [UnsupportedFormat; 17] = [
 ];
 
 impl UnsupportedFormat {
-    /// Returns the unsupported format that a file's extension belongs to.
+    /// Returns the unsupported format to which a file's extension belongs.
     pub(super) fn by_name(path: &Path) -> Option<&'static UnsupportedFormat> {
         let ending = ending(path)?;
         let has_edges = ending == "properties" && path.with_extension("e").exists();
@@ -191,13 +191,13 @@ impl UnsupportedFormat {
         ALL.iter().find(|kind| kind.endings.contains(&ending))
     }
 
-    /// Returns the unsupported format that a file's first bytes belong to, regardless of its name.
+    /// Returns the unsupported format that matches a file's first bytes, regardless of its name.
     pub(super) fn of(start: &[u8]) -> Option<&'static UnsupportedFormat> {
         let start = start.strip_prefix(MARK).unwrap_or(start);
         ALL.iter().find(|kind| (kind.begins)(start))
     }
 
-    /// Returns the unsupported format that a file's first bytes belong to. `None` if its name or the user's options
+    /// Returns the unsupported format that matches a file's first bytes; `None` if its name or the user's options
     /// explain these bytes.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static UnsupportedFormat> {
         if part.format == Format::Npz && start.starts_with(b"PK") {
@@ -206,7 +206,7 @@ impl UnsupportedFormat {
         if part.format == Format::Metis && is_webgraph(&part.path, start) {
             return UnsupportedFormat::by_ending("properties");
         }
-        // Pairs and strings may begin with any bytes, and skipped lines with any words. So a file is not refused if the
+        // Pairs and strings may begin with any bytes, and skipped lines with any words. So a file is accepted if the
         // user named a format of pairs or of strings, or skips lines.
         let (binary, skips) = (part.format.record().is_some(), part.text.skip_lines.unwrap_or(0) > 0);
         let is_any = binary || part.text.ids == IdKind::String;
@@ -214,9 +214,10 @@ impl UnsupportedFormat {
         UnsupportedFormat::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 
-    /// Returns the advice for the file at `path`. It ends with a command, which unpacks the file first if it is packed.
+    /// Returns the advice for the file at `path`, which ends with a command. If the file is packed, the command
+    /// unpacks it first.
     pub(super) fn remedy(&self, path: &Path, packing: Packing) -> String {
-        // GNU tar unpacks compressed archives by itself.
+        // GNU tar unpacks compressed archives itself.
         let (unpack, plain) = match packing {
             Packing::Plain | Packing::Zip => (None, path.to_owned()),
             _ if self.name == "a tar archive" => (None, path.to_owned()),
@@ -232,10 +233,10 @@ impl UnsupportedFormat {
     }
 }
 
-/// Returns the format `named` by the user, or else the format that the file's extension belongs to.
+/// Returns the format `named` by the user, or else the format to which the file's extension belongs.
 ///
 /// # Errors
-/// Bad input if no format is named and the extension is unknown, and for a format that this build does not read.
+/// Bad input if no format is named and the extension is unknown, or if this build does not read the format.
 pub fn format_of(path: &Path, named: Option<Format>) -> Result<Format> {
     let format = named.or_else(|| Format::by_ending(path));
     if format == Some(Format::Parquet) && !READS_PARQUET {
@@ -253,7 +254,7 @@ pub fn format_of(path: &Path, named: Option<Format>) -> Result<Format> {
     })
 }
 
-/// Returns the remedy for a file that is Parquet according to its first bytes.
+/// Returns the advice for a file that is Parquet according to its first bytes.
 pub(super) fn parquet_remedy(path: &Path) -> String {
     if READS_PARQUET {
         return "give the file the ending .parquet, or name the format parquet".into();
@@ -261,7 +262,7 @@ pub(super) fn parquet_remedy(path: &Path) -> String {
     format!("build gpugraph with it: cargo build --release --features parquet; or {}", conversion(&typed(path)))
 }
 
-/// Returns the command that converts a file for a gpugraph built without Parquet.
+/// Returns the command that converts a Parquet file for a build of gpugraph without Parquet.
 fn conversion(file: &str) -> String {
     format!(
         "convert the file, where source and target are its columns of ids: python3 -c \"import pandas as p, numpy as n; \
@@ -283,14 +284,14 @@ fn is_xml_of(start: &[u8], element: &[u8]) -> bool {
     first(start) == Some(b'<') && start.windows(element.len()).any(|window| window == element)
 }
 
-/// Returns true for the beginning of an HTML page, and of XML of any kind.
+/// Returns true if `start` is the beginning of an HTML page, or an XML file of any kind.
 fn is_page(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
     let tags = [&b"<!doctype"[..], b"<html", b"<head", b"<body", b"<!--", b"<?xml", b"<error>"];
     tags.iter().any(|tag| begins_with(start, tag))
 }
 
-/// Returns true for the beginning of a GML file: `graph [`, after comments and the creator line.
+/// Returns true if `start` is the beginning of a GML file: `graph [`, after comments and the creator line.
 fn is_gml(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let mut lines = text.lines().map(str::trim_start);
@@ -301,7 +302,7 @@ fn is_gml(start: &[u8]) -> bool {
     })
 }
 
-/// Returns true for the beginning of a JSON list or object. A heading in brackets is neither.
+/// Returns true if `start` is the beginning of a JSON list or object. A header line in brackets is neither.
 fn is_json(start: &[u8]) -> bool {
     let mut bytes = start.iter().copied().filter(|c| !c.is_ascii_whitespace());
     match (bytes.next(), bytes.next()) {
@@ -321,7 +322,7 @@ fn is_json_lines(start: &[u8]) -> bool {
     lines.next().is_some_and(is_one) && lines.next().is_some_and(is_json)
 }
 
-/// Returns true for the beginning of a Graphviz file, such as `digraph NAME {`, after comments.
+/// Returns true if `start` is the beginning of a Graphviz file, such as `digraph NAME {`, after comments.
 fn is_dot(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let lines = text.lines().map(str::trim_start);
@@ -336,15 +337,15 @@ fn is_dot(start: &[u8]) -> bool {
     matches!(first.as_deref(), Some("graph" | "digraph")) && !head.contains('[')
 }
 
-/// Returns true for the beginning of a DIMACS coloring: `p edge` or `p col`, after comments.
+/// Returns true if `start` is the beginning of a DIMACS coloring file: `p edge` or `p col`, after comments.
 fn is_coloring(start: &[u8]) -> bool {
     let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !(line.is_empty() || *line == b"c" || line.starts_with(b"c ")));
     first.is_some_and(|line| line.starts_with(b"p edge ") || line.starts_with(b"p col "))
 }
 
-/// Returns true if the `.graph` file at `path` is not in METIS format: it is binary, or a WebGraph properties file is
-/// next to it.
+/// Returns true if the `.graph` file at `path` is a WebGraph file rather than METIS: it is binary, or a WebGraph
+/// properties file is next to it.
 fn is_webgraph(path: &Path, start: &[u8]) -> bool {
     let lines = start.first().is_some_and(|c| c.is_ascii_digit() || c.is_ascii_whitespace() || *c == b'%');
     let text = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..);

@@ -5,7 +5,7 @@
 //! together have 256 outcomes. One 32-bit draw chooses an outcome from an alias table (Walker 1977; Vose 1991): 8 bits
 //! choose a column, and 24 bits choose one of the two outcomes of that column. So the probability of an outcome is a
 //! multiple of 2^-32, within 2^-32 of the true one. The smallest, 0.05^4, has a relative error of at most 2e-5. One
-//! 64-bit random number gives eight levels.
+//! 64-bit random number is enough for eight levels.
 //!
 //! If the scale is not a multiple of four, the surplus levels of the last draw are dropped. Then both ids go through a
 //! bijection of `scale` bits that depends on the seed, so that an id reveals nothing about its degree.
@@ -19,8 +19,8 @@ use crate::formats::KroneckerParameters;
 /// Number of columns in the alias table.
 const COLUMNS: usize = 256;
 
-/// The alias table. An outcome has four bits of the first id in its low half, and four bits of the second in its high
-/// half.
+/// The alias table. An outcome stores four bits of the edge's first id in its low half, and four bits of the second id
+/// in its high half.
 #[derive(Debug, PartialEq)]
 pub(super) struct AliasTable {
     /// Draws (of 24 bits) below this value choose the first outcome of the column.
@@ -33,7 +33,8 @@ pub(super) struct AliasTable {
 pub(super) static GRAPH500: LazyLock<AliasTable> = LazyLock::new(|| AliasTable::new([57, 19, 19, 5]));
 
 impl AliasTable {
-    /// Creates the table for quadrants with these shares. Their sum must be positive and at most [`super::PARTS`].
+    /// Creates the table for quadrant probabilities in proportion to `quadrants` (A, B, C, D). Their sum must be
+    /// positive and at most [`super::PARTS`].
     pub fn new(quadrants: [u32; 4]) -> AliasTable {
         // Probabilities are in units of 2^-32, and are rounded by the largest remainder method, so that they sum to
         // exactly one.
@@ -70,7 +71,8 @@ impl AliasTable {
         table
     }
 
-    /// Converts quadrant digits to bits: digit 1 sets a bit of the second id, digit 2 of the first, digit 3 of both.
+    /// Converts four quadrant digits to bits of ids: digit 1 sets a bit of the second id, digit 2 of the first, digit 3
+    /// of both.
     fn bits(outcome: usize) -> u64 {
         (0..4).fold(0, |bits, level| {
             let digit = (outcome >> (2 * level) & 3) as u64;
@@ -114,7 +116,7 @@ pub(super) fn fill<T>(
     }
 }
 
-/// Returns the parameters with which a GPU makes the same edges; `None` if ids need more than 32 bits.
+/// Returns the parameters with which a GPU generates the same edges; `None` if ids need more than 32 bits.
 pub(super) fn on_gpu(scale: u32, seed: u64) -> Option<KroneckerParameters> {
     if scale > u32::BITS {
         return None;
@@ -145,8 +147,8 @@ struct KroneckerFill<'a> {
 }
 
 impl KroneckerFill<'_> {
-    /// Generates edges of up to 32 levels. Each edge takes `DRAWS` draws, which are halves of random numbers, the high
-    /// half first. Both ids are collected in one 64-bit word, one in each half.
+    /// Generates edges of up to 32 levels. Each edge takes `DRAWS` draws. A draw is half of a 64-bit random number; the
+    /// high half comes first. Both ids are collected in one 64-bit word, one in each half.
     #[inline(always)]
     fn run<const DRAWS: u32, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 4 * DRAWS - self.scale;

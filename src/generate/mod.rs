@@ -1,7 +1,8 @@
 //! Generators of edges. Edge `i` depends only on the parameters and on `i`.
 //!
-//! The random numbers are counter-based and all arithmetic is on integers. So the same parameters give the same edges
-//! on any machine, device and number of threads, in any order and from any starting point.
+//! The random numbers are counter-based, and all arithmetic is on integers. So the same parameters produce the same
+//! edges on any machine and device, and with any number of threads. Edges can be generated in any order and from any
+//! starting point.
 
 mod kronecker;
 mod permutation;
@@ -27,9 +28,9 @@ use crate::formats::{EdgeGenerator, Format, Input, KroneckerParameters, Watch, W
 /// generator is constructed directly, a scale above [`MAX_SCALE`] counts as [`MAX_SCALE`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Generator {
-    /// Random edges of a number of vertices that is a power of two.
+    /// Random edges between 2^`scale` vertices.
     Scaled {
-        /// How the ends of edges are drawn.
+        /// Distribution from which the ends of edges are drawn.
         model: Model,
         /// log2 of the number of vertices, at most 40.
         scale: u32,
@@ -44,12 +45,12 @@ pub enum Generator {
     Weighted(Weighted),
 }
 
-/// How the ends of edges are drawn.
+/// Distribution from which the ends of edges are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
-    /// R-MAT with the parameters of Graph500, ids permuted.
+    /// R-MAT with the parameters of Graph500, and with permuted ids.
     Kronecker = 1,
-    /// Pairs of vertices drawn uniformly, including loops and repeats.
+    /// Pairs of vertices drawn uniformly, including self-loops and repeated edges.
     Uniform = 2,
 }
 
@@ -64,11 +65,11 @@ impl Model {
 
 /// The largest scale, which is log2 of the number of vertices of a random graph.
 pub const MAX_SCALE: u32 = 40;
-/// The scales that a job file or the command line may ask for.
+/// The scales that a job file or the command line may request.
 pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
 /// The largest edge factor (edges per vertex), which must also be greater than 0.
 pub const MAX_EDGE_FACTOR: u32 = 1 << 20;
-/// The default range of weights of generated graphs that have weights.
+/// Default range of edge weights in generated weighted graphs.
 pub const WEIGHTS: RangeInclusive<u32> = 1..=1000;
 /// Denominator of the quadrant probabilities of R-MAT, which are stored as integers: 1 means a millionth.
 const PARTS: u32 = 1_000_000;
@@ -195,9 +196,10 @@ impl EdgeGenerator for Generator {
     }
 }
 
-/// Writes all edges to `path` in `format` with `threads` threads; the file is packed if the name says so. Like
-/// [`convert::convert`], it needs fixed memory, and the file appears only when it is complete and does not depend on
-/// the number of threads. `watch` advances by [`Input::bytes`] of the generator in each pass.
+/// Writes all edges to `path` in `format` with `threads` threads; the file is compressed if its name has the extension
+/// of a compression format. Like [`convert::convert`], it needs fixed memory, and the file appears only when it is
+/// complete and does not depend on the number of threads. `watch` advances by [`Input::bytes`] of the generator in each
+/// pass.
 ///
 /// # Errors
 /// Bad input if an id does not fit the format; an error if the file can't be written; and any error from `watch`.

@@ -1,9 +1,9 @@
-//! A bijection of ids that depends on a seed, so that an id reveals nothing about how its vertex was generated.
+//! A bijection of vertex ids that depends on a seed, so that an id reveals nothing about how its vertex was generated.
 
 use super::random::{key, number};
 
-/// A bijection of the numbers below a bound. On numbers of `scale` bits, multiplications by odd numbers carry low bits
-/// up, and shifts carry high bits down. An image at or above the bound is mapped again until it is below (Black &
+/// A bijection of the numbers below a bound. It mixes the bits of a number: multiplications by odd numbers carry low
+/// bits up, and shifts carry high bits down. An image at or above the bound is mapped again until it is below (Black &
 /// Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Permutation {
@@ -15,7 +15,7 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// Returns the bijection of all numbers of `scale` bits.
+    /// Returns the bijection of all `scale`-bit numbers.
     pub fn new(scale: u32, seed: u64) -> Self {
         let secret = |n| number(key(seed, 2), n);
         let mask = (1u64 << scale) - 1;
@@ -29,7 +29,7 @@ impl Permutation {
         Permutation { end, ..Permutation::new(scale, seed) }
     }
 
-    /// Returns the image of a number of `scale` bits.
+    /// Returns the image of a number below 2^`scale`. It may be at or above the bound.
     #[inline(always)]
     pub fn apply(&self, id: u64) -> u64 {
         let mut x = id.wrapping_add(self.add) & self.mask;
@@ -40,7 +40,7 @@ impl Permutation {
         x
     }
 
-    /// Returns the image of a number below the bound; it is below the bound, too.
+    /// Returns the image of a number below the bound. The image is also below the bound.
     #[inline(always)]
     pub fn within(&self, id: u64) -> u64 {
         let mut x = self.apply(id);

@@ -1,10 +1,12 @@
-//! The tensor product A ⊗ B of two graphs. Its vertices are pairs, numbered a·n(B) + b, with n(B) the largest id of B
-//! plus 1. Two pairs are adjacent if both their halves are adjacent.
+//! The tensor product A ⊗ B of two graphs. Its vertices are pairs (a, b) with the id a·n(B) + b, where n(B) is the
+//! largest id of B plus 1. Two pairs (a1, b1) and (a2, b2) are adjacent if a1 is adjacent to a2 in A, and b1 to b2 in
+//! B.
 //!
-//! The factors are first made simple and loop-free: each edge counts once, in whatever direction and however often it
-//! occurs. Every pair of edges then gives two different edges, (a1,b1)-(a2,b2) and (a1,b2)-(a2,b1). So there are
-//! 2·m(A)·m(B) edges, and triangles(A ⊗ B) = 6·triangles(A)·triangles(B). Products are graphs of any size whose answers
-//! are known. The factors stay in memory, at 16 bytes per edge.
+//! Self-loops of the factors are dropped first, and each edge counts once, in whatever direction and however often it
+//! occurs. Every pair of an edge of A and an edge of B then gives two different edges, (a1,b1)-(a2,b2) and
+//! (a1,b2)-(a2,b1). So with m(A) and m(B) edges in the factors there are 2·m(A)·m(B) edges, and triangles(A ⊗ B) =
+//! 6·triangles(A)·triangles(B). Products are graphs of any size whose answers are known. The factors stay in memory, at
+//! 16 bytes per edge.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, Watch, each_edge};
 
-/// The tensor product of two simple, loop-free factors.
+/// The tensor product of two simple graphs (without self-loops and repeated edges).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Product {
     a: Factor,
@@ -26,7 +28,7 @@ struct Factor {
     name: String,
     /// The edges in sorted order, each with the smaller id first.
     edges: Arc<[[u64; 2]]>,
-    /// Number of vertices: the largest id plus 1, including ids that occur only in loops.
+    /// Number of vertices: the largest id plus 1, including ids that occur only in self-loops.
     vertices: u64,
 }
 

@@ -1,14 +1,14 @@
-//! Counter-based random numbers: number `c` of a key is a function of the key and of `c`, without state.
+//! Counter-based random numbers: the random number at counter `c` is a function of a key and of `c`, without state.
 //!
 //! The function is SplitMix64 (Steele, Lea & Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): its
 //! state after `c` steps is `key + c·γ`, and its output is a mix of the state. As a stream it passes BigCrush.
 
-/// Version of the generators. It is incremented whenever a generator makes different edges from the same parameters.
+/// Version of the generators. It is incremented whenever a generator produces different edges from the same parameters.
 pub(super) const VERSION: u64 = 1;
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Mixes a number with the finaliser of SplitMix64, a bijection of 64 bits.
+/// Mixes the bits of a number with the finaliser of SplitMix64, a bijection of 64-bit numbers.
 #[inline(always)]
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,7 +16,7 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns random number `counter` of the sequence that belongs to `key`.
+/// Returns the random number at index `counter` of the sequence of `key`.
 #[inline(always)]
 pub(crate) fn number(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_mul(GAMMA)))

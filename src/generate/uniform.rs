@@ -1,4 +1,4 @@
-//! Generates uniform random pairs of 2^scale vertices.
+//! Generates edges as uniform random pairs of 2^`scale` vertices.
 
 use super::random::{key, number};
 

@@ -1,4 +1,4 @@
-//! The arena: a single allocation with all GPU memory of a job. Slices for each purpose are taken from it.
+//! The arena: a single allocation that contains all GPU memory of a job. Slices for all purposes are allocated from it.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::{ALIGN, Device, at_least, whole_pieces};
@@ -10,7 +10,7 @@ use cudarc::driver::{DriverError, result, sys};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// All GPU memory of a job, as one allocation. Slices are taken from its start or from its end.
+/// All GPU memory of a job, as one allocation. Slices are allocated from its start or from its end.
 #[derive(Debug)]
 pub struct Arena {
     device: Device,
@@ -19,7 +19,7 @@ pub struct Arena {
     used: u64,
     /// Number of bytes at the start that [`Arena::reset`] does not free.
     held: u64,
-    /// Number of bytes that are taken from the end.
+    /// Number of bytes that are allocated from the end.
     last: u64,
 }
 
@@ -90,7 +90,7 @@ impl Arena {
     /// Shrinks the arena to `bytes` bytes, but not below the bytes that are in use. Does nothing while slices at the
     /// end of the arena are in use.
     pub fn trim(&mut self, bytes: u64) {
-        // The positions of slices at the end depend on the arena's size.
+        // The addresses of slices at the end depend on the arena's size.
         if self.last == 0 {
             self.bytes = self.bytes.min(bytes.max(self.used));
         }
@@ -114,7 +114,7 @@ impl Arena {
     /// Checks that the arena has at least `least` bytes.
     ///
     /// # Errors
-    /// [`Error::Limit`], which names the memory limit that `least` bytes need.
+    /// [`Error::Limit`], with a memory limit that is large enough for `least` bytes.
     pub fn check_size(&self, least: u64, purpose: &str) -> Result<()> {
         if self.bytes >= least {
             return Ok(());
@@ -132,8 +132,8 @@ impl Arena {
         self.used
     }
 
-    /// Frees the slices that were taken from the start of the arena since `mark`. Bytes that [`Self::protect`] protects
-    /// are not freed. Freed slices must not be used any more.
+    /// Frees the slices that were allocated from the start of the arena since `mark`. Bytes that [`Self::protect`]
+    /// protects are not freed. Freed slices must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
         self.report_use();
@@ -144,8 +144,8 @@ impl Arena {
         self.held = bytes.next_multiple_of(ALIGN).min(self.used);
     }
 
-    /// Takes `bytes` bytes from the end of the arena, which [`Self::release_protected`] frees. Returns their byte
-    /// offset and the slice; `None` if there is not enough room.
+    /// Allocates `bytes` bytes from the end of the arena, which [`Self::release_protected`] frees. Returns their byte
+    /// offset and the slice; `None` if there is not enough free memory.
     pub fn take_last(&mut self, bytes: u64) -> Option<(u64, DeviceSlice<u8>)> {
         let rounded = slice_bytes::<u8>(bytes);
         if rounded > self.free() {
@@ -158,14 +158,14 @@ impl Arena {
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
-    /// Frees the slices that were taken from the end of the arena, and ends the effect of [`Self::protect`].
+    /// Frees the slices that were allocated from the end of the arena, and ends the effect of [`Self::protect`].
     pub fn release_protected(&mut self) {
         (self.held, self.last) = (0, 0);
         self.report_use();
     }
 
-    /// Takes a slice of `len` elements from the start of the arena. Its contents are undefined. Returns `None` if there
-    /// is not enough room.
+    /// Allocates a slice of `len` elements from the start of the arena. Its contents are undefined. Returns `None` if
+    /// there is not enough free memory.
     pub fn take<T>(&mut self, len: u64) -> Option<DeviceSlice<T>> {
         let bytes = slice_bytes::<T>(len);
         if bytes > self.free() {
@@ -178,11 +178,11 @@ impl Arena {
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
-    /// Takes several slices, whose lengths in 32-bit words are `lengths`. A plan must have provided [`slices_bytes`]
-    /// for them.
+    /// Allocates several slices, whose lengths in 32-bit words are `lengths`. The memory plan must have included
+    /// [`slices_bytes`] for them.
     ///
     /// # Errors
-    /// [`Error::internal`] if there is too little room.
+    /// [`Error::internal`] if there is not enough free memory.
     pub fn take_all<const N: usize>(&mut self, lengths: [u64; N]) -> Result<[DeviceSlice<u32>; N]> {
         let mut slices = [DeviceSlice::default(); N];
         for (slice, length) in slices.iter_mut().zip(lengths) {
@@ -191,10 +191,10 @@ impl Arena {
         Ok(slices)
     }
 
-    /// Takes a slice of `len` elements for which a plan has provided enough bytes.
+    /// Allocates a slice of `len` elements whose size the memory plan has included.
     ///
     /// # Errors
-    /// [`Error::internal`] if there is too little room.
+    /// [`Error::internal`] if there is not enough free memory.
     pub fn take_planned<T>(&mut self, len: u64) -> Result<DeviceSlice<T>> {
         self.take(len).ok_or_else(|| Error::internal("divide GPU memory", "less than planned"))
     }
@@ -211,12 +211,13 @@ impl Drop for Arena {
     }
 }
 
-/// Returns how many bytes of an arena a slice of `len` elements takes.
+/// Returns the number of bytes of an arena that a slice of `len` elements occupies.
 pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
-/// Returns how many bytes of an arena slices take together, whose lengths in 32-bit words are `lengths`.
+/// Returns the number of bytes of an arena that several slices together occupy. Their lengths in 32-bit words are
+/// `lengths`.
 pub fn slices_bytes<const N: usize>(lengths: [u64; N]) -> u64 {
     lengths.into_iter().map(slice_bytes::<u32>).sum()
 }
@@ -250,7 +251,7 @@ impl<T> DeviceSlice<T> {
         DeviceSlice { start, len, element: PhantomData }
     }
 
-    /// Returns the address on the device, for kernels.
+    /// Returns the device address, for kernels.
     pub fn address(self) -> u64 {
         self.start
     }
@@ -265,7 +266,7 @@ impl<T> DeviceSlice<T> {
         self.len == 0
     }
 
-    /// Returns the same memory as bytes.
+    /// Returns the same memory as a slice of bytes.
     pub fn as_bytes(self) -> DeviceSlice<u8> {
         DeviceSlice { start: self.start, len: self.bytes(), element: PhantomData }
     }
@@ -275,7 +276,7 @@ impl<T> DeviceSlice<T> {
         self.len * size_of::<T>() as u64
     }
 
-    /// Returns the part of the slice with the elements in `range`. Elements after the end of the slice are left out.
+    /// Returns the sub-slice with the elements in `range`. Elements after the end of the slice are left out.
     pub fn part(self, range: Range<u64>) -> DeviceSlice<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;

@@ -11,12 +11,12 @@ use cudarc::driver::{CudaContext, DriverError, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Alignment in bytes of the slices of an arena, the GPU memory of a job. It is enough for a warp's 16-byte loads and
-/// for all copies.
+/// Alignment of slices of an arena (the GPU memory of a job), in bytes. It is enough for a warp's 16-byte loads and for
+/// all copies.
 pub const ALIGN: u64 = 256;
 
 /// Granularity in which drivers allocate GPU memory, in bytes. An arena whose size is not a multiple of this number
-/// would take more memory than its size.
+/// would occupy more memory than its size.
 pub(super) const PIECE: u64 = 2 << 20;
 
 /// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
@@ -25,7 +25,8 @@ pub fn whole_pieces(bytes: u64) -> u64 {
     bytes / piece * piece
 }
 
-/// Returns the limit of GPU memory with which an arena of `least` bytes can be allocated, in the notation of job files.
+/// Returns the limit on GPU memory with which an arena of `least` bytes can be allocated, as text in the notation of
+/// job files.
 pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
@@ -42,7 +43,7 @@ struct OpenDevice {
     shared_memory: u32,
     cache: u64,
     limit: u64,
-    /// Bytes that all processes used on the GPU right after this process made its context.
+    /// Number of bytes that all processes used on the GPU right after this process had created its context.
     before: u64,
     peak: AtomicU64,
     driver_bytes: AtomicU64,
@@ -55,12 +56,12 @@ impl Device {
         found.gpus.iter().find(|gpu| index.is_none_or(|index| gpu.index == index))
     }
 
-    /// Opens GPU `index` of the GPUs in `found`, or the first one. The job uses at most `limit` bytes of its memory;
+    /// Opens the GPU with index `index` in `found`, or the first one. The job uses at most `limit` bytes of its memory;
     /// the default is [`default_limit`] of the free bytes.
     ///
     /// # Errors
     /// [`Error::Usage`] if there is no such GPU; the message says what to install or load. [`Error::GpuFull`] if the
-    /// GPU has no memory for a context; [`Error::Lost`] if it does not answer.
+    /// GPU has no memory for a context; [`Error::Lost`] if it does not respond.
     pub fn open(found: &Cuda, index: Option<u32>, limit: Option<u64>) -> Result<Device> {
         let Some(gpu) = Device::choose(found, index).cloned() else {
             let index = index.unwrap_or(0);
@@ -108,7 +109,7 @@ impl Device {
         &self.0.gpu
     }
 
-    /// Returns the limit of GPU memory (`limits.gpu_memory`) in bytes.
+    /// Returns the limit on GPU memory (`limits.gpu_memory`) in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
@@ -133,8 +134,8 @@ impl Device {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// Estimates the bytes of GPU memory that the driver took for kernels and queues. Arena and context are not
-    /// included.
+    /// Returns an estimate of the GPU memory in bytes that the driver allocated for kernels and queues. Arena and
+    /// context are not included.
     pub fn driver_bytes(&self) -> u64 {
         self.0.driver_bytes.load(Ordering::Relaxed)
     }
@@ -143,17 +144,17 @@ impl Device {
         &self.0.context
     }
 
-    /// Makes the GPU usable by the calling thread, which may not have used it before.
+    /// Makes the context of the GPU current on the calling thread, which may not have used the GPU before.
     pub(super) fn bind(&self) -> Result<()> {
         self.0.context.bind_to_thread().map_err(|e| self.driver_error("attach a thread", e))
     }
 
-    /// Returns the number of bytes that are free on the GPU; 0 if it does not answer.
+    /// Returns the number of bytes that are free on the GPU; 0 if it does not respond.
     pub(super) fn free(&self) -> u64 {
         self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64)
     }
 
-    /// Records the size of an arena, which is `bytes`, and the bytes that the driver uses now in addition to it.
+    /// Records that an arena of `bytes` bytes was allocated, and how many bytes the driver uses now in addition to it.
     pub(super) fn record_memory(&self, bytes: u64) {
         self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
@@ -162,16 +163,16 @@ impl Device {
         }
     }
 
-    /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, else to [`Error::Lost`]. After such
-    /// an error the context can't be used any more, but files on the disk can.
+    /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, otherwise to [`Error::Lost`]. After
+    /// such an error the context can't be used any more, but files on the disk can.
     pub(super) fn driver_error(&self, doing: &str, error: DriverError) -> Error {
         failed(&self.0.gpu, Some(self), doing, error)
     }
 
-    /// Returns the number of free bytes on the GPU, and advice for an error message about too little memory.
+    /// Returns the number of free bytes on the GPU, and a suggested fix for an error message about too little memory.
     fn remedy(&self) -> (u64, String) {
         let (free, limit) = (self.free(), self.0.limit);
-        // The driver does not say how much memory is lacking.
+        // The driver does not report how much memory is lacking.
         let fits = whole_pieces(default_limit(free + self.peak()).min(limit / 2)) >> 20;
         let wait = "wait for other processes";
         let remedy = match fits {
@@ -185,7 +186,7 @@ impl Device {
 /// Converts a driver error on `gpu`. `device` is the open GPU, or `None` if it could not be opened.
 fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -> Error {
     if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-        // Without a context only NVML knows how much memory is free.
+        // Without a context, only NVML knows how much memory is free.
         let (free, remedy) = device.map_or((0, "wait for other processes".into()), Device::remedy);
         let (free, total) = (size::show(free), size::show(gpu.memory));
         return Error::GpuFull(format!(

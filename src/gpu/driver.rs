@@ -14,12 +14,12 @@ use std::sync::OnceLock;
 
 const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and the GPUs that the job requested";
 
-/// How to install NVRTC.
+/// Instructions for installing NVRTC.
 pub(super) const NVRTC_REMEDY: &str = "load the site's CUDA module, or run pip install nvidia-cuda-nvrtc (with a driver of CUDA 12: \
      nvidia-cuda-nvrtc-cu12) and activate that Python environment";
 
-/// Loads the CUDA driver and NVRTC (the run-time compiler), without starting CUDA. Returns whether each of the two
-/// libraries is present.
+/// Loads the CUDA driver and NVRTC (the run-time compiler), without starting CUDA. Returns `(has_driver, has_nvrtc)`:
+/// whether each of the two libraries is present.
 pub fn load() -> (bool, bool) {
     use cudarc::{driver::sys as driver, nvrtc::sys as nvrtc};
     if super::STATIC {
@@ -35,7 +35,8 @@ pub fn load() -> (bool, bool) {
     }
 }
 
-/// Returns whether NVRTC is present. Where the system does not find it, this loads it from a Python environment.
+/// Returns whether NVRTC is present. If the dynamic loader does not find NVRTC, this function tries to load it from a
+/// Python environment.
 pub(super) fn load_nvrtc() -> bool {
     static PRESENT: OnceLock<bool> = OnceLock::new();
     // SAFETY: only tries to load the library by its name. The loader also finds it by name if it is already loaded.
@@ -62,13 +63,13 @@ fn load_nvrtc_of(root: &Path) -> bool {
     })
 }
 
-/// Returns the paths in a folder whose names begin with `prefix`.
+/// Yields the paths in a folder whose file names begin with `prefix`.
 fn entries<'a>(folder: &Path, prefix: &'a str) -> impl Iterator<Item = PathBuf> + use<'a> {
     let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
     all.filter(move |entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes())).map(|entry| entry.path())
 }
 
-/// Loads a library for the rest of the process. Returns whether that worked.
+/// Loads a library that stays loaded until the process ends. Returns whether that succeeded.
 fn open(library: &Path) -> bool {
     let Ok(path) = CString::new(library.as_os_str().as_bytes()) else { return false };
     // SAFETY: the path ends with a zero. The library is NVIDIA's, so its initialisers are the same as when it is loaded
@@ -76,7 +77,7 @@ fn open(library: &Path) -> bool {
     unsafe { !libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL).is_null() }
 }
 
-/// Looks for CUDA and its GPUs. It never fails, because the result lists the missing parts.
+/// Looks for CUDA and its GPUs. Does not fail: the result lists the missing components.
 pub fn probe() -> Cuda {
     let (gpus, missing) = (Vec::new(), Vec::new());
     let kernels = super::source::cache();
@@ -115,7 +116,7 @@ pub fn probe() -> Cuda {
 /// Returns the version of NVRTC, which must have been loaded.
 pub(super) fn nvrtc_version() -> Option<(i32, i32)> {
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: writes two ints to valid places.
+    // SAFETY: writes two ints to valid addresses.
     unsafe { cudarc::nvrtc::sys::nvrtcVersion(&mut major, &mut minor).result().ok()? };
     Some((major, minor))
 }
@@ -129,7 +130,7 @@ pub fn free_memory(index: u32) -> Result<u64, String> {
     free.map(|(free, _)| free as u64).map_err(|e| format!("{:?}; check nvidia-smi", e.0))
 }
 
-/// Returns the driver's number for the GPU with the index `index`.
+/// Returns the ordinal by which the driver identifies the GPU with the index `index`.
 pub(super) fn ordinal(index: u32) -> usize {
     if visible::visible_gpu().is_some() { 0 } else { index as usize }
 }
@@ -137,7 +138,7 @@ pub(super) fn ordinal(index: u32) -> usize {
 fn devices() -> Result<(String, Vec<Gpu>), result::DriverError> {
     result::init()?;
     let mut version = 0;
-    // SAFETY: writes one int to a valid place.
+    // SAFETY: writes one int to a valid address.
     unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version).result()? };
     let gpu = |index: i32| -> Result<Gpu, result::DriverError> {
         let device = result::device::get(index)?;

@@ -1,4 +1,4 @@
-//! Energy use and utilisation of a GPU, read through NVIDIA's management library (NVML), if that is installed.
+//! Energy use and utilisation of a GPU, read through NVIDIA's management library (NVML), if it is installed.
 
 use super::users::nvml_uuid;
 use super::{Gpu, visible};
@@ -8,12 +8,12 @@ use nvml_wrapper::error::NvmlError;
 /// Meter of the energy and utilisation of one GPU.
 pub struct GpuMeter {
     library: Nvml,
-    /// The GPU's uuid in the notation of NVML.
+    /// UUID of the GPU in the notation of NVML.
     uuid: String,
 }
 
 impl GpuMeter {
-    /// Opens the meter of a GPU. Some GPUs, and parts of a divided GPU, do not report every value.
+    /// Opens the meter of a GPU. Some GPUs, and partitions of a GPU (MIG), do not report every value.
     ///
     /// # Errors
     /// The reason why there is no meter, in words.
@@ -37,7 +37,7 @@ impl GpuMeter {
         rates.map(|rates| f64::from(rates.gpu.min(100)) / 100.0).map_err(|e| format!("NVML: {e}"))
     }
 
-    /// Returns the energy that the GPU has used since the driver was loaded, in joules.
+    /// Returns the energy that the GPU has consumed since the driver was loaded, in joules.
     ///
     /// # Errors
     /// The reason why it can't be read, in words.

@@ -1,5 +1,5 @@
-//! Lanes. A lane is a GPU queue that one thread uses, with several slots. A slot is a buffer of pinned memory, and the
-//! thread uses the slots in turn.
+//! Lanes. A lane is a GPU queue that one thread uses, with several slots. A slot is a buffer of pinned memory. The
+//! thread uses the slots in rotation.
 #![allow(unsafe_code)] // copies that go on while the host does
 
 use super::arena::DeviceSlice;
@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Fills all of `to`, with a thread for each lane. The threads share parts of `to`, which are multiples of `step` words.
-/// `fill` writes the words of a part: it gets the position of the first word, and a buffer of the part's length. After
-/// an error no thread begins another part.
+/// Fills all of `to`, with one thread per lane. The threads share chunks of `to` whose lengths are multiples of `step`
+/// words. `fill` writes the words of a chunk: it receives the index of the first word in `to`, and a buffer with the
+/// length of the chunk. After an error no thread begins another chunk.
 ///
 /// # Errors
 /// Errors of `fill`; [`crate::Error::Lost`].
@@ -61,7 +61,7 @@ struct LaneSlot<'u> {
 }
 
 impl<'u> Lane<'u> {
-    /// Makes a lane from a queue and pinned buffers, each with an event.
+    /// Creates a lane from a queue and pinned buffers, each with an event.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
         let slots = slots.map(|(words, done)| LaneSlot { words, done, busy: false }).collect();
         Lane { queue, slots, turn: 0, filled: 0, open: false, waited: Duration::ZERO }
@@ -72,7 +72,7 @@ impl<'u> Lane<'u> {
         self.queue
     }
 
-    /// Returns the total time that the thread has waited for the GPU to be done with a buffer.
+    /// Returns the total time that the thread has waited until the GPU no longer used a buffer.
     pub fn waited(&self) -> Duration {
         self.waited
     }
@@ -87,7 +87,7 @@ impl<'u> Lane<'u> {
         self.slots.len()
     }
 
-    /// Returns the number of 32-bit words that a pinned buffer has room for.
+    /// Returns the capacity of a pinned buffer in 32-bit words.
     pub fn slot_words(&self) -> usize {
         self.slots[0].words.len()
     }
@@ -109,8 +109,8 @@ impl<'u> Lane<'u> {
         self.filled
     }
 
-    /// Moves words from the start of `words` to the current pinned buffer, until `words` is empty or the buffer has
-    /// `most` words. Returns true if the buffer has `most` words.
+    /// Moves words from the start of `words` to the current pinned buffer, until `words` is empty or the buffer
+    /// contains `most` words. Returns true if the buffer contains `most` words.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -130,7 +130,7 @@ impl<'u> Lane<'u> {
     pub fn send(&mut self, to: DeviceSlice<u32>) -> Result<()> {
         self.open = true;
         let slot = &self.slots[self.turn];
-        // SAFETY: the slot is not touched until `slot` has waited for the GPU.
+        // SAFETY: the slot is not accessed until `slot` has waited for the GPU.
         unsafe { self.queue.upload(&slot.words[..self.filled], to) }
     }
 
@@ -155,8 +155,8 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.download(from, &mut slot.words[at..at + from.len() as usize]) }
     }
 
-    /// Hands the current pinned buffer to the GPU until all work that is queued now is done. The next buffer becomes
-    /// current.
+    /// Hands the current pinned buffer to the GPU until all work that is queued now is complete. The next buffer
+    /// becomes current.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -169,7 +169,7 @@ impl<'u> Lane<'u> {
         Ok(())
     }
 
-    /// Copies all of `from` to the host after all queued work, and passes it to `take` in pieces. A piece is as large
+    /// Copies all of `from` to the host after all queued work, and passes it to `take` in chunks. A chunk is as large
     /// as a pinned buffer allows, in multiples of `step` words.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl<'u> Lane<'u> {
         self.receive_slices([from], step, |[words]| take(words))
     }
 
-    /// Copies several slices of the same length, like [`Self::receive`]. Each call of `take` gets the same part of
+    /// Copies several slices of the same length, like [`Self::receive`]. Each call of `take` receives the same range of
     /// every slice.
     ///
     /// # Errors
@@ -224,7 +224,7 @@ impl<'u> Lane<'u> {
         take(std::array::from_fn(|number| &slot[number * words..(number + 1) * words]))
     }
 
-    /// Waits until all queued work is done.
+    /// Waits until all queued work is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `driver`, `visible` | CUDA, and the GPUs that it shows to this process |
 //! | `device`, `workspace` | a GPU in use, and everything that a job has allocated on it |
-//! | `arena` | memory of the GPU: one allocation, from which slices are taken |
+//! | `arena` | GPU memory: one allocation, from which slices are allocated |
 //! | `queue`, `lane`, `staging` | queues of work, and copies from host memory through pinned buffers |
 //! | `source`, `program`, `scan` | kernels: their sources, their compilation, and prefix sums |
 //! | `peer` | memory of other ranks' GPUs |
@@ -47,7 +47,7 @@ pub use workspace::{LEAST_MEMORY, StartTurn, Workspace, compiler_memory};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// True in a statically linked build. Such a build can't load libraries, and so uses CPUs only.
+/// True in a statically linked build. Such a build can't load libraries, so it uses CPUs only.
 const STATIC: bool = cfg!(target_feature = "crt-static");
 
 /// A GPU that this process may use.
@@ -63,12 +63,12 @@ pub struct Gpu {
     pub capability: String,
     /// Size of the GPU's memory, in bytes.
     pub memory: u64,
-    /// Free bytes of the GPU's memory. `None` unless [`probe_memory`] filled it in, because asking for it takes a CUDA
-    /// context.
+    /// Number of free bytes of the GPU's memory. `None` unless [`probe_memory`] has set it, because querying it takes a
+    /// CUDA context.
     pub memory_free: Option<u64>,
 }
 
-/// The parts of CUDA that this process found, and a list of the missing parts.
+/// The components of CUDA that this process found, and a list of the missing components.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cuda {
     /// Version of the driver, as in `13.0`; `None` without a driver.
@@ -81,12 +81,12 @@ pub struct Cuda {
     pub kernels: Option<PathBuf>,
     /// GPUs that the driver lists.
     pub gpus: Vec<Gpu>,
-    /// Missing parts of CUDA, each with advice on how to get it.
+    /// Missing components of CUDA, each with a suggested fix.
     pub missing: Vec<String>,
 }
 
-/// Does the same as [`probe`], and finds out the free memory of each GPU. For this it opens each GPU, which takes a
-/// moment.
+/// Looks for CUDA and its GPUs like [`probe`], and also determines the free memory of each GPU. This takes a moment,
+/// because it opens each GPU.
 pub fn probe_memory() -> Cuda {
     let mut cuda = driver::probe();
     for gpu in &mut cuda.gpus {

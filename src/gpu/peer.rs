@@ -16,10 +16,10 @@ use std::time::Instant;
 const HANDLE_BYTES: usize = 64;
 
 /// IPC handle by which other processes of this machine open an arena (the GPU memory of a process). It is empty if the
-/// driver has no IPC handles.
+/// driver does not support IPC handles.
 pub type IpcHandle = Vec<u8>;
 
-/// Returns the IPC handle by which other processes open an arena.
+/// Returns the IPC handle by which other processes open `arena`.
 pub fn ipc_handle(arena: &Arena) -> IpcHandle {
     let mut handle = sys::CUipcMemHandle { reserved: [0; HANDLE_BYTES] };
     if arena.device().context().bind_to_thread().is_err() {
@@ -42,7 +42,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Opens the arena whose IPC handle is `name`. Returns `None` if the two GPUs can't reach each other.
+    /// Opens the arena whose IPC handle is `name`. Returns `None` if the two GPUs can't access each other's memory.
     pub fn open(device: &Device, name: &[u8]) -> Option<Peer> {
         let name = name.first_chunk::<HANDLE_BYTES>()?;
         device.context().bind_to_thread().ok()?;
@@ -55,7 +55,7 @@ impl Peer {
         Some(Peer { device: device.clone(), start })
     }
 
-    /// Returns a slice of `len` elements that starts at byte `at` of the other process's arena.
+    /// Returns a slice of `len` elements that starts at byte offset `at` of the other process's arena.
     pub fn span<T>(&self, at: u64, len: u64) -> DeviceSlice<T> {
         DeviceSlice::at(self.start + at, len)
     }
@@ -71,19 +71,19 @@ impl Drop for Peer {
     }
 }
 
-/// Connection to the GPU memory of the other ranks. [`Self::connect`] makes the memory reachable.
+/// Connections to the GPU memory of the other ranks. [`Self::connect`] makes the memory accessible.
 pub struct Peers {
     comm: Comm,
     handles: Option<Arc<Handles>>,
     /// This rank's GPU and the IPC handle of its arena.
     mine: OnceLock<(Device, IpcHandle)>,
-    /// Background thread that opens the arena of every other rank as soon as the rank's IPC handle is published.
+    /// Background thread that opens the arena of every other rank as soon as that rank has published its IPC handle.
     opening: Mutex<Option<JoinHandle<Option<Vec<Peer>>>>>,
     connected: OnceLock<Option<Vec<Peer>>>,
 }
 
 impl Peers {
-    /// Prepares connections between all ranks of `comm`. No memory is reachable yet. Collective.
+    /// Prepares connections between all ranks of `comm`. No memory is accessible yet. Collective.
     pub fn new(comm: Comm) -> Peers {
         let handles = comm.shared_counters(1 + HANDLE_BYTES / 8).map(|counters| Handles {
             counters,
@@ -107,14 +107,14 @@ impl Peers {
                 let others = (0..handles.ranks).filter(|&rank| rank != handles.rank);
                 others.map(|rank| Peer::open(&device, &handles.wait_for(rank)?)).collect()
             };
-            // If the thread does not start, this rank can't reach the other ranks' memory.
+            // If the thread does not start, this rank can't access the other ranks' memory.
             let thread = std::thread::Builder::new().name("peers".into()).spawn(open).ok();
             *self.opening.lock() = thread;
         }
     }
 
     /// Waits until all ranks have opened each other's arenas. If all ranks have GPUs of one machine, they can then
-    /// reach each other's memory. The first call is collective and must follow [`Self::begin`] on every rank. Later
+    /// access each other's memory. The first call is collective and must follow [`Self::begin`] on every rank. Later
     /// calls do nothing.
     pub fn connect(&self) {
         self.connected.get_or_init(|| {
@@ -146,7 +146,7 @@ impl Peers {
     }
 
     /// Returns the GPU memory of the other ranks. Returns `None` before [`Self::connect`], in a job of one rank, or if
-    /// any rank can't reach another rank's memory.
+    /// any rank can't access another rank's memory.
     pub fn reachable(&self) -> Option<PeerMemory<'_>> {
         let peers = self.connected.get()?.as_deref()?;
         Some(PeerMemory { comm: &self.comm, peers })
@@ -176,7 +176,7 @@ struct Handles {
     abandoned: AtomicBool,
 }
 
-/// Value of a rank's first counter if the other counters contain the rank's IPC handle.
+/// Value of a rank's first counter if its other counters contain an IPC handle.
 const PUBLISHED: u64 = 1;
 /// Value of a rank's first counter if the rank has no IPC handle.
 const NO_HANDLE: u64 = 2;
@@ -203,7 +203,7 @@ impl Handles {
     }
 }
 
-/// Access to the GPU memory of the other ranks. All ranks have GPUs of one machine that can reach each other.
+/// Access to the GPU memory of the other ranks. All ranks have GPUs of one machine that can access each other's memory.
 #[derive(Clone, Copy)]
 pub struct PeerMemory<'a> {
     /// Communicator of all ranks.
@@ -213,8 +213,8 @@ pub struct PeerMemory<'a> {
 }
 
 impl PeerMemory<'_> {
-    /// Returns `words` 32-bit words of the GPU memory of rank `rank`, from byte `at` on. `mine` is the whole GPU memory
-    /// of this rank.
+    /// Returns `words` 32-bit words of the GPU memory of rank `rank`, from byte offset `at` on. `mine` is the whole GPU
+    /// memory of this rank.
     pub fn span(&self, rank: usize, at: u64, words: u64, mine: DeviceSlice<u32>) -> DeviceSlice<u32> {
         match rank.cmp(&self.comm.rank()) {
             std::cmp::Ordering::Equal => mine.part(at / 4..at / 4 + words),

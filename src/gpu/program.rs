@@ -1,4 +1,4 @@
-//! Programs of GPU kernels. Their sources are part of the binary. NVRTC compiles them for the GPU in use, and the
+//! Programs of GPU kernels. Their sources are compiled into the binary. NVRTC compiles them for the GPU in use, and the
 //! compiled code (cubins) is cached.
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A program of kernels that is compiled and loaded.
+/// A compiled and loaded program of kernels.
 #[derive(Debug, Clone)]
 pub struct Program {
     device: Device,
@@ -31,12 +31,13 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Loads the program `source`: compiles it for GPUs of this compute capability, unless compiled code from an
-    /// earlier process can be used, and then waits until the GPU is open. `device` gets the open GPU, or `None` if it
-    /// does not open.
+    /// Loads the program `source`. Compiles it for GPUs of compute capability `capability`, unless compiled code from
+    /// an earlier process can be used. Then waits until the GPU is open. Another thread sets `device` to the open GPU,
+    /// or to `None` if opening it fails.
     ///
     /// # Errors
-    /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`], also if the GPU does not open.
+    /// [`Error::Usage`] if NVRTC is missing or too old, with a suggested fix; [`Error::Lost`], also if the GPU can't be
+    /// opened.
     pub fn load(capability: &str, device: &OnceLock<Option<Device>>, source: &ProgramSource) -> Result<Program> {
         let options = options(capability);
         let cached = cached(source, &options);
@@ -66,7 +67,7 @@ impl Program {
         Ok(Program { device: device.clone(), module })
     }
 
-    /// Returns true if compiled code of `source` for this kind of GPU is cached.
+    /// Returns true if compiled code of `source` for GPUs of compute capability `capability` is cached.
     pub fn is_cached(capability: &str, source: &ProgramSource) -> bool {
         cached(source, &options(capability)).is_some_and(|path| path.is_file())
     }
@@ -88,8 +89,8 @@ impl Kernel {
         &self.name
     }
 
-    /// Allows each thread block of the kernel `bytes` bytes of dynamic shared memory. Returns false if the GPU has less
-    /// per block.
+    /// Allows each thread block of the kernel `bytes` bytes of dynamic shared memory. Returns false if the GPU supports
+    /// less per block.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -104,8 +105,8 @@ impl Kernel {
         Ok(is_room)
     }
 
-    /// Returns how many thread blocks run on the GPU at the same time, if each has `threads` threads and `shared` bytes
-    /// of shared memory.
+    /// Returns the number of thread blocks that run on the GPU at the same time, if each has `threads` threads and
+    /// `shared` bytes of shared memory.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -119,12 +120,12 @@ impl Kernel {
     }
 }
 
-/// Returns the compiler options with which NVRTC compiles for a GPU.
+/// Returns the NVRTC options for GPUs of compute capability `capability`.
 fn options(capability: &str) -> [String; 2] {
     [format!("--gpu-architecture=sm_{}", capability.replace('.', "")), "--std=c++17".into()]
 }
 
-/// Returns the path at which the compiled code of `source` is cached, if there is a cache.
+/// Returns the path at which the compiled code of `source` is cached, or `None` if there is no cache.
 fn cached(source: &ProgramSource, options: &[String]) -> Option<PathBuf> {
     let mut all = source.everything();
     options.iter().for_each(|option| all.push_str(option));
@@ -145,8 +146,8 @@ fn store(path: &Path, image: &[u8]) -> Result<()> {
     replace_volatile(path, &[&xxh3_64(image).to_le_bytes(), image].concat())
 }
 
-/// Makes NVRTC compile the functions of a program on four threads, to the same code. All threads of a node take hardly
-/// less time: a program of 7.7 s takes 4.0 s with four, and 3.7 s with 16.
+/// NVRTC option that compiles the functions of a program on four threads, to the same code. Using all threads of a node
+/// saves hardly more time: a program of 7.7 s takes 4.0 s with four, and 3.7 s with 16.
 const SPLIT: &str = "--split-compile=4";
 
 fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
@@ -191,7 +192,7 @@ fn failed(source: &ProgramSource, why: impl std::fmt::Display) -> Error {
     Error::Usage(format!("NVRTC did not compile {name}: {why}: {remedy}"))
 }
 
-/// A program that NVRTC compiles; it is destroyed on drop.
+/// A program that NVRTC compiles. It is destroyed on drop.
 struct Handle(sys::nvrtcProgram);
 
 impl Handle {
@@ -214,7 +215,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: made by nvrtcCreateProgram, destroyed once.
+        // SAFETY: created by nvrtcCreateProgram, destroyed once.
         unsafe {
             let _ = sys::nvrtcDestroyProgram(&mut self.0);
         }

@@ -20,21 +20,21 @@ pub struct Queue {
 }
 
 #[must_use = "queued work is done only when the event is"]
-/// A point in a queue of GPU work. The event is done when all work queued before this point is done.
+/// A point in a queue of GPU work. The event is complete when all work queued before this point is complete.
 #[derive(Debug)]
 pub struct Event {
     device: Device,
     event: CudaEvent,
 }
 
-/// Shape of a kernel launch: the number and size of its thread blocks.
+/// Dimensions of a kernel launch: the number and size of its thread blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid {
-    /// Number of blocks of threads.
+    /// Number of thread blocks.
     pub blocks: u32,
-    /// Number of threads of each block.
+    /// Number of threads per block.
     pub threads: u32,
-    /// Bytes of dynamic shared memory of each block.
+    /// Dynamic shared memory per block, in bytes.
     pub shared: u32,
 }
 
@@ -71,7 +71,7 @@ arguments!(A B C D E F G H I J);
 arguments!(A B C D E F G H I J K);
 
 impl Queue {
-    /// Makes a queue on the GPU `device`.
+    /// Creates a queue on the GPU `device`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -80,7 +80,7 @@ impl Queue {
         Ok(Queue { device: device.clone(), stream })
     }
 
-    /// Returns a launch grid with one thread for each of `items` items, but at most as many threads as fill the GPU
+    /// Returns launch dimensions with one thread for each of `items` items, but at most as many threads as fill the GPU
     /// with short work.
     pub fn grid(&self, items: u64) -> Grid {
         let most = 8 * self.device.multiprocessors();
@@ -92,7 +92,7 @@ impl Queue {
     ///
     /// # Safety
     /// `arguments` must match the kernel's parameters in type and order. Until the kernel has ended, every address
-    /// among them must stay valid, and nobody else may use its memory.
+    /// among them must stay valid, and nothing else may use its memory.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -104,8 +104,8 @@ impl Queue {
         unsafe { self.launch_as(false, kernel, grid, arguments) }
     }
 
-    /// Queues a kernel all of whose thread blocks run at the same time, so that they may wait for each other. There may
-    /// be at most [`Kernel::blocks_at_once`] blocks.
+    /// Queues a cooperative launch: all thread blocks of the kernel run at the same time, so that they may wait for
+    /// each other. There may be at most [`Kernel::blocks_at_once`] blocks.
     ///
     /// # Safety
     /// The same conditions as for [`Self::launch`].
@@ -117,7 +117,8 @@ impl Queue {
         unsafe { self.launch_as(true, kernel, grid, arguments) }
     }
 
-    /// Queues the launch of a kernel. If `together` is true, all of its thread blocks run at the same time.
+    /// Queues the launch of a kernel. If `together` is true, the launch is cooperative: all thread blocks run at the
+    /// same time.
     ///
     /// # Safety
     /// The same conditions as for [`Self::launch`].
@@ -147,7 +148,7 @@ impl Queue {
     /// Queues a copy from host memory to GPU memory.
     ///
     /// # Safety
-    /// `from` must not change until the copy is done.
+    /// `from` must not change until the copy is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -162,7 +163,7 @@ impl Queue {
     /// Queues a copy from GPU memory to host memory.
     ///
     /// # Safety
-    /// Nobody may use `to` until the copy is done.
+    /// Nothing may access `to` until the copy is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -188,7 +189,7 @@ impl Queue {
         .map_err(|e| self.device.driver_error("copy within GPU memory", e))
     }
 
-    /// Copies elements to GPU memory after all queued work, and waits until the copy is done.
+    /// Copies elements to GPU memory after all queued work, and waits until the copy is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -198,7 +199,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Copies elements from GPU memory after all queued work, and waits until the copy is done.
+    /// Copies elements from GPU memory after all queued work, and waits until the copy is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -216,7 +217,7 @@ impl Queue {
         self.record_with(None)
     }
 
-    /// Returns a new event at the current end of the queue that also records the time, for [`Event::until`].
+    /// Returns a new event at the current end of the queue. The event also records the time, for [`Event::until`].
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -237,7 +238,7 @@ impl Queue {
         event.event.record(&self.stream).map_err(|e| self.device.driver_error("record an event", e))
     }
 
-    /// Makes work that is queued from now on begin only after `event`.
+    /// Makes work that is queued from now on wait for `event`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -245,7 +246,7 @@ impl Queue {
         self.stream.wait(&event.event).map_err(|e| self.device.driver_error("wait for an event", e))
     }
 
-    /// Waits until all queued work is done.
+    /// Waits until all queued work is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -255,7 +256,7 @@ impl Queue {
 }
 
 impl Event {
-    /// Returns true if all work queued before the event is done.
+    /// Returns true if all work queued before the event is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -265,7 +266,7 @@ impl Event {
     }
 
     /// Returns the time from this event to the event `later`. Both must come from [`Queue::record_timed`], and both
-    /// must be done.
+    /// must be complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -274,7 +275,7 @@ impl Event {
         Ok(Duration::from_secs_f32((milliseconds / 1000.0).max(0.0)))
     }
 
-    /// Waits until all work queued before the event is done.
+    /// Waits until all work queued before the event is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.

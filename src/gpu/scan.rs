@@ -12,7 +12,7 @@ use crate::error::Result;
 pub static PROGRAM: ProgramSource = ProgramSource { name: "scan.cu", text: TEXT, headers: &[COMMON] };
 const TEXT: &str = include_str!("../../kernels/scan.cu");
 
-/// Number of values in a tile, which one thread block sums.
+/// Number of values in a tile. One thread block sums one tile.
 const TILE: u64 = (constant(TEXT, "SCAN_THREADS") * constant(TEXT, "SCAN_EACH")) as u64;
 /// Number of threads of the block that adds up the sums of all tiles.
 const SUM_THREADS: u32 = 1024;
@@ -26,7 +26,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Gets the kernels from `workspace`.
+    /// Loads the kernels from `workspace`.
     ///
     /// # Errors
     /// Errors of [`Workspace::kernel`].
@@ -42,7 +42,7 @@ impl Scan {
 
     /// Queues kernels that replace each of `values` by the sum of the values before it. There must be fewer than 2^32
     /// values. `scratch` must have at least [`Self::scratch`] elements, and must not be used for anything else until
-    /// the kernels are done.
+    /// the kernels are complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

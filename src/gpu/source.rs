@@ -10,7 +10,7 @@ pub fn cache() -> Option<PathBuf> {
     Some(base.join("gpugraph"))
 }
 
-/// Returns true if no program of any version of gpugraph was compiled for any GPU, or if none can be cached.
+/// Returns true if the cache contains no compiled program of any version of gpugraph, or if there is no cache.
 pub fn cache_is_empty() -> bool {
     let entries = cache().and_then(|folder| std::fs::read_dir(folder).ok());
     let is_program = |entry: std::fs::DirEntry| entry.path().extension().is_some_and(|end| end == "cubin");
@@ -37,17 +37,17 @@ impl ProgramSource {
     }
 }
 
-/// The header `common.cuh`, which every program includes.
+/// The header `common.cuh` (name and text), which every program includes.
 pub const COMMON: (&str, &str) = ("common.cuh", include_str!("../../kernels/common.cuh"));
 
-/// The header `splitmix.cuh`, for programs that draw random numbers.
+/// The header `splitmix.cuh` (name and text), for programs that draw random numbers.
 pub const SPLITMIX: (&str, &str) = ("splitmix.cuh", include_str!("../../kernels/splitmix.cuh"));
 
-/// Returns the value of `constexpr u32 NAME = VALUE;` in the kernel source `text`, so that host and kernel have the
-/// same constant. The value is a decimal number or a power of two, such as `1u << 18`.
+/// Returns the value of `constexpr u32 NAME = VALUE;` in the kernel source `text`, so that host and kernel use the same
+/// constant. The value is a decimal number or a power of two, such as `1u << 18`.
 ///
 /// # Panics
-/// If `text` has no such constant. In a constant of the host, the panic is a compile error.
+/// If `text` has no such constant. When a host constant is computed, the panic is a compile error.
 pub const fn constant(text: &str, name: &str) -> u32 {
     let text = text.as_bytes();
     let mut at = 0;

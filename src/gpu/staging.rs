@@ -32,19 +32,19 @@ impl Pinned {
     /// Allocates and pins `bytes` zeroed bytes.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the budget or the system refuses; [`Error::Lost`].
+    /// [`Error::Limit`] if the budget or the operating system refuses; [`Error::Lost`].
     pub fn new(device: &Device, bytes: usize, budget: &Budget) -> Result<Pinned> {
         Pinned::of(device, pages(bytes, budget)?, budget)
     }
 
-    /// Returns the memory for writing. The GPU may be using parts of the memory: see the copies of [`Queue`].
+    /// Returns the memory for writing. The GPU may be accessing some of it: see the copies of [`Queue`].
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory
     }
 }
 
 impl<M: Deref<Target = [u8]>> Pinned<M> {
-    /// Pins `memory`, which must begin at a page. If it ends within a page, the whole page is pinned.
+    /// Pins `memory`, which must begin at a page boundary. If it ends within a page, the whole page is pinned.
     ///
     /// # Errors
     /// Errors of [`Pinned::new`].
@@ -71,7 +71,7 @@ impl<M: Deref<Target = [u8]>> Drop for Pinned<M> {
     }
 }
 
-/// Pins memory that begins at a page. The caller must unregister the memory before unmapping it.
+/// Pins memory that begins at a page boundary. The caller must unregister the memory before unmapping it.
 fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
     device.bind()?;
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
@@ -93,15 +93,15 @@ fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
     budget.zeroed(bytes.next_multiple_of(4096), "copies to and from the GPU")
 }
 
-/// A word in host memory that running kernels poll. Once it is set, they end early.
+/// A 32-bit word in host memory that running kernels poll. Once it is set, they end early.
 #[derive(Debug)]
 pub struct StopFlag(Pinned);
 
 impl StopFlag {
-    /// Bytes of pinned memory that the flag takes.
+    /// Size of the flag's pinned memory in bytes.
     pub const BYTES: u64 = 4096;
 
-    /// Makes a flag that is not set.
+    /// Creates a flag that is not set.
     ///
     /// # Errors
     /// Errors of [`Pinned::new`].
@@ -123,9 +123,10 @@ impl StopFlag {
 /// Source of a copy to a GPU: bytes in memory, in a file, in another process, or on a GPU.
 #[derive(Debug, Clone, Copy)]
 pub enum CopySource<'s> {
-    /// The source is in the memory of this process.
+    /// Bytes in the memory of this process.
     Memory(&'s [u8]),
-    /// The source is in a file. Reading it is faster than touching the pages of a mapping for the first time.
+    /// A file that contains the bytes. It is read rather than mapped, because read calls take less time than page
+    /// faults on a fresh mapping.
     File {
         /// Path of the file.
         path: &'s Path,
@@ -134,16 +135,16 @@ pub enum CopySource<'s> {
         /// Number of bytes.
         bytes: u64,
     },
-    /// The source is in the memory of another process of this machine.
+    /// Bytes in the memory of another process of this machine.
     Process {
-        /// The process that has the bytes.
+        /// The process whose memory contains the bytes.
         process: Process,
         /// Address of the first byte in that process.
         start: u64,
         /// Number of bytes.
         bytes: u64,
     },
-    /// The source is in the memory of this GPU or another GPU.
+    /// Bytes in the memory of this GPU or of another GPU.
     Gpu(DeviceSlice<u8>),
 }
 
@@ -156,7 +157,8 @@ impl<'s> CopySource<'s> {
         }
     }
 
-    /// Returns a part of the source that starts at byte `at`. It has `len` bytes, or fewer at the end of the source.
+    /// Returns the sub-range of the source that starts at byte `at` and has `len` bytes, or fewer at the end of the
+    /// source.
     pub fn piece(self, at: u64, len: u64) -> CopySource<'s> {
         let len = len.min(self.len() - at);
         match self {
@@ -204,7 +206,7 @@ const MOST_THREADS: usize = 16;
 #[derive(Debug)]
 pub struct Uploader {
     copiers: Vec<Copier>,
-    /// One GPU queue for each copying thread.
+    /// One GPU queue per copying thread.
     queues: Vec<Queue>,
     /// GPU queue that waits for the copies of all threads.
     join_queue: Queue,
@@ -216,16 +218,16 @@ pub struct Uploader {
 /// State of one copying thread.
 #[derive(Debug)]
 struct Copier {
-    /// One event for each pinned buffer, which is done when the copy from the buffer is done. Events are made once,
-    /// because making one takes longer than a small copy.
+    /// One event per pinned buffer, which is complete when the copy from the buffer is complete. The events are created
+    /// once, because creating one takes longer than a small copy.
     copied: Vec<Event>,
     /// Event after all work that the thread has queued.
     done: Event,
 }
 
 impl Uploader {
-    /// Returns the number of bytes of pinned memory for `threads` copying threads. `limit` is the limit of host memory
-    /// in bytes.
+    /// Returns the size in bytes of the pinned memory for `threads` copying threads. `limit` is the limit on host
+    /// memory in bytes.
     pub fn bytes(threads: usize, limit: u64) -> u64 {
         (threads.clamp(1, MOST_THREADS) * SLOTS * slot(limit)) as u64
     }
@@ -238,11 +240,11 @@ impl Uploader {
         pages(Self::bytes(threads, budget.limit()) as usize, budget)
     }
 
-    /// Makes an uploader with `threads` threads. `memory` must come from [`Self::memory`] for the same number of
+    /// Creates an uploader with `threads` threads. `memory` must come from [`Self::memory`] for the same number of
     /// threads.
     ///
     /// # Errors
-    /// Errors of [`Pinned::new`]; [`Error::Io`] if the system allows no more threads.
+    /// Errors of [`Pinned::new`]; [`Error::Io`] if the operating system allows no more threads.
     pub(super) fn new(device: &Device, threads: usize, memory: Buffer<u8>, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::of(device, memory, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
@@ -280,8 +282,8 @@ impl Uploader {
     }
 
     /// Copies each source in `parts` to its destination. Returns once all host memory has been read. The returned event
-    /// is done when all copies are done. Calls `check_cancelled` from time to time; an error of `check_cancelled` ends
-    /// the copy.
+    /// is complete when all copies are complete. Calls `check_cancelled` from time to time, and ends the copy if it
+    /// returns an error.
     ///
     /// # Errors
     /// Errors of `check_cancelled`, and [`Error::Lost`].
@@ -290,7 +292,7 @@ impl Uploader {
         parts: &[(CopySource<'_>, DeviceSlice<u8>)],
         check_cancelled: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<Event> {
-        // Pieces are half a pinned buffer, so that all threads get some even for a small source.
+        // A piece of a copy is half a pinned buffer, so that all threads have work even for a small source.
         let slot = self.slot as u64 / 2;
         let mut pieces = Vec::new();
         for &(from, to) in parts {
@@ -317,7 +319,7 @@ impl Uploader {
         self.join_queue.record()
     }
 
-    /// Waits until all copies are done.
+    /// Waits until all copies are complete.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -335,7 +337,7 @@ impl Drop for Uploader {
 }
 
 fn slot(limit: u64) -> usize {
-    // If the memory limit is small, all pinned buffers together take a 32nd of it.
+    // If the memory limit is small, all pinned buffers together occupy a 32nd of it.
     let part = (limit / (32 * (MOST_THREADS * SLOTS) as u64)) as usize;
     part.clamp(64 << 10, SLOT).next_multiple_of(8192)
 }
@@ -356,7 +358,8 @@ impl Copier {
             check_cancelled()?;
             copied.wait()?;
             piece.read(slot)?;
-            // SAFETY: the slot is not touched until `copied` is done, and not unpinned until the queue is finished.
+            // SAFETY: the slot is not accessed until `copied` is complete, and not unpinned until the queue is
+            // finished.
             unsafe { queue.upload(slot, to)? };
             queue.mark(copied)?;
         }

@@ -1,4 +1,4 @@
-//! Processes that use a GPU's memory, and the default limit of a job's GPU memory.
+//! Processes that use a GPU's memory, and the default limit on a job's GPU memory.
 
 use crate::size;
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -10,13 +10,13 @@ const LEFT_FREE: u64 = 1 << 30;
 /// Maximum number of processes that a message names.
 const MOST_NAMED: usize = 4;
 
-/// Returns how many bytes of GPU memory a job takes by default if `free` bytes are free: 90 %, or less if 90 % would
-/// leave less than 1 GiB.
+/// Returns the GPU memory in bytes that a job allocates by default if `free` bytes are free: 90 %, or less if 90 %
+/// would leave less than 1 GiB.
 pub fn default_limit(free: u64) -> u64 {
     (free / 10 * 9).min(free.saturating_sub(LEFT_FREE).max(free / 2))
 }
 
-/// Describes the processes that use memory of the GPU with this uuid, in descending order of memory, as in ", process
+/// Describes the processes that use memory of the GPU with UUID `uuid`, in descending order of memory, as in ", process
 /// 4711 (gpugraph) has 70 GiB". The text is empty if the driver does not report them.
 pub(super) fn other_users(uuid: &str) -> String {
     let Ok(library) = nvml_wrapper::Nvml::init() else { return String::new() };
@@ -29,13 +29,13 @@ pub(super) fn other_users(uuid: &str) -> String {
     named(processes.filter(|&(pid, _)| pid != std::process::id()).collect())
 }
 
-/// Converts the 32 hexadecimal digits of a GPU's uuid to the notation of NVML.
+/// Converts the 32 hexadecimal digits of a GPU's UUID to the notation of NVML.
 pub(super) fn nvml_uuid(hex: &str) -> String {
     let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
     format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
 }
 
-/// Describes processes and the bytes that each uses, as a part of a sentence.
+/// Describes processes, each with the bytes that it uses, in a form that continues a sentence.
 fn named(mut processes: Vec<(u32, Option<u64>)>) -> String {
     processes.sort_by_key(|&(pid, bytes)| (std::cmp::Reverse(bytes), pid));
     let more = processes.len().saturating_sub(MOST_NAMED);

@@ -1,9 +1,9 @@
 //! Sets the environment variables that CUDA reads when it starts: which GPU this process sees, and how many connections
-//! to it CUDA opens.
+//! to the GPU CUDA opens.
 //!
 //! CUDA starts and ends every GPU that it sees. On a machine with four H200, a process that sees one GPU starts it in
 //! 0.2 s. A process that sees all takes 0.6 to 1.1 s, and four such processes take turns. A process computes with one
-//! GPU, so it need not see the others. Since CUDA 10.1 it can reach the memory of GPUs that it does not see.
+//! GPU, so it need not see the others. Since CUDA 10.1 it can access the memory of GPUs that it does not see.
 //!
 //! Files in `/dev` show how many GPUs there are, and the driver, which a job needs anyway, reports the rest. NVML (the
 //! crate nvml-wrapper) would be one more library that containers may lack, and it does not obey `CUDA_VISIBLE_DEVICES`.
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The only GPU that this process sees, and the number of GPUs among which it was chosen.
+/// The only GPU that this process sees, and the number of GPUs from which it was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisibleGpu {
     /// Index of the chosen GPU among all GPUs that this process could see.
@@ -24,7 +24,7 @@ pub struct VisibleGpu {
 
 static VISIBLE: OnceLock<VisibleGpu> = OnceLock::new();
 
-/// Makes CUDA see only GPU `wanted`. Without `wanted` it chooses a GPU by `local_rank`, so that the ranks of this
+/// Makes CUDA see only GPU `wanted`. If `wanted` is `None`, chooses a GPU by `local_rank`, so that the ranks of this
 /// machine are spread over its GPUs. Does nothing if the GPU does not exist or is the only one.
 ///
 /// # Safety
@@ -41,10 +41,10 @@ pub unsafe fn restrict_to_one(wanted: Option<u32>, local_rank: usize) {
     let _ = VISIBLE.set(seen);
 }
 
-/// Environment variable for the number of connections to a GPU, and a number that is enough for several ranks that wait
-/// for each other.
+/// Name and value of the environment variable that limits the number of connections to a GPU. The value is enough for
+/// several ranks that wait for each other.
 const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "2");
-/// Minimum number of ranks on a machine for which fewer connections to the GPU save time.
+/// Minimum number of ranks on a machine from which on fewer connections to the GPU save time.
 const MANY_RANKS: usize = 3;
 
 /// Makes CUDA open fewer connections to the GPU than its default of eight, if this machine has many ranks
@@ -62,7 +62,7 @@ pub unsafe fn shorten_start(local_ranks: usize) {
     }
 }
 
-/// Returns the GPU that [`restrict_to_one`] chose, if it chose one.
+/// Returns the GPU that [`restrict_to_one`] chose, if any.
 pub fn visible_gpu() -> Option<VisibleGpu> {
     VISIBLE.get().copied()
 }

@@ -1,4 +1,4 @@
-//! Everything that a job keeps on a GPU from start to end: the arena, pinned memory and compiled kernels.
+//! Everything that a job allocates on a GPU until it ends: the arena, pinned memory and compiled kernels.
 
 use super::arena::Arena;
 use super::device::Device;
@@ -15,11 +15,11 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A GPU that is ready for use. A computation borrows the whole workspace, so only one computation at a time uses the
-/// GPU's memory.
+/// An open GPU with its memory, queues and kernels. A computation borrows the whole workspace, so only one computation
+/// at a time uses the GPU's memory.
 #[derive(Debug)]
 pub struct Workspace {
-    /// The GPU that is open.
+    /// The open GPU.
     pub device: Device,
     // Fields are dropped in this order, so that no work is queued when the memory is freed.
     /// Queue for kernels and small copies.
@@ -35,29 +35,30 @@ pub struct Workspace {
     compiler: Option<Reservation>,
 }
 
-/// Order in which the processes of one machine start CUDA. [`Workspace::open`] calls the methods.
+/// Start order of CUDA among the processes of one machine, which start it one after another. [`Workspace::open`] calls
+/// the methods.
 pub trait StartTurn {
     /// Waits until this process may start CUDA.
     fn wait(&self) {}
-    /// Notes that CUDA has started in this process.
+    /// Records that CUDA has started in this process.
     fn started(&self) {}
-    /// Notes that this process has opened the GPU.
+    /// Records that this process has opened the GPU.
     fn opened(&self) {}
 }
 
 /// Start order of a process that waits for no other process.
 impl StartTurn for () {}
 
-/// Smallest GPU memory in bytes with which a job can do anything.
+/// Minimum GPU memory in bytes for any job.
 pub const LEAST_MEMORY: u64 = 1 << 20;
 
 impl Workspace {
-    /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to
-    /// load `programs`. It takes less memory if other processes use some of the GPU's memory. CUDA starts when `turn`
-    /// permits it.
+    /// Opens GPU `index` (or the first one), allocates `limit` bytes of its memory (or the default limit), and begins
+    /// to load `programs`. Allocates less memory if other processes use some of the GPU's memory. Starts CUDA when
+    /// `turn` permits it.
     ///
     /// # Errors
-    /// [`Error::Usage`] with a remedy if CUDA, the GPU or NVRTC is missing; [`Error::Limit`], [`Error::Lost`].
+    /// [`Error::Usage`] with a suggested fix if CUDA, the GPU or NVRTC is missing; [`Error::Limit`], [`Error::Lost`].
     pub fn open(
         index: Option<u32>,
         limit: Option<u64>,
@@ -77,7 +78,7 @@ impl Workspace {
             turn.wait();
             let started = Instant::now();
             // The compiler needs neither CUDA nor an open GPU, so it works while they start, which takes some tenths of
-            // a second. NVML reports sooner than CUDA what kind of GPU to compile for.
+            // a second. NVML reports the kind of GPU to compile for sooner than CUDA.
             let at_once = budget.limit() >= ONE_BY_ONE;
             let likely = (at_once && cache_is_empty()).then(|| likely_capability(index)).flatten();
             let begin = |capability: &String| start(capability, &opened, programs, false);
@@ -113,8 +114,8 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Waits for the programs that are not cached, or only for the first one if the budget has room for the compiler
-    /// next to the stages that begin meanwhile.
+    /// Waits for the programs that are not cached. If the budget has enough free memory for the compiler and for the
+    /// stages that run at the same time, waits only for the first such program.
     fn wait_before_stages(&mut self, budget: &Budget) -> Result<()> {
         if compiler_memory(budget.limit()) == 0 {
             return wait_for_compiler(&self.programs);
@@ -142,8 +143,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Adds `programs`, of which a job seldom launches any. Each is compiled when the job asks for one of its kernels,
-    /// unless it is cached. The budget must have room for [`compiler_memory`].
+    /// Adds `programs`, which a job launches only rarely. Each is compiled when the job requests one of its kernels,
+    /// unless it is cached. The budget must have [`compiler_memory`] bytes free.
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Limit`], [`Error::Lost`].
@@ -184,7 +185,7 @@ impl Workspace {
     }
 }
 
-/// Lets threads end that wait for a GPU which does not open.
+/// On drop, wakes the threads that wait for the GPU, in case it could not be opened.
 struct EndWaiting<'o>(&'o OnceLock<Option<Device>>);
 
 impl Drop for EndWaiting<'_> {
@@ -193,15 +194,16 @@ impl Drop for EndWaiting<'_> {
     }
 }
 
-/// Limit of host memory, in bytes, below which a job compiles its programs one after another.
+/// Limit on host memory, in bytes, below which a job compiles its programs one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
-/// Host memory, in bytes, that the compiler takes for all programs of a job.
+/// Host memory in bytes that the compiler needs for all programs of a job.
 const COMPILER: u64 = 200 << 20;
-/// Limit of host memory, in bytes, from which on this memory is set aside, because it is a small part of the limit.
+/// Limit on host memory, in bytes, from which on the memory of the compiler is reserved, because it is a small fraction
+/// of the limit.
 const SPARES_COMPILER: u64 = 64 * COMPILER;
 
-/// Returns the host memory, in bytes, that is set aside for compiling programs while stages run. If `limit` is too
-/// small for that, it is 0, and a job compiles all its programs when it starts.
+/// Returns the host memory in bytes that is reserved for compiling programs while stages run. If `limit` is too small
+/// for that, it is 0, and a job compiles all its programs when it starts.
 pub fn compiler_memory(limit: u64) -> u64 {
     if limit < SPARES_COMPILER { 0 } else { COMPILER }
 }
@@ -209,8 +211,8 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// Begins to load the programs `sources` for GPUs of this compute capability. Once the GPU is open, `opened` has its
-/// device. With `one_by_one`, which requires an open GPU, each program is compiled before the next.
+/// Begins to load the programs `sources` for GPUs of compute capability `capability`. `opened` will contain the device
+/// once the GPU is open. With `one_by_one`, which requires an open GPU, each program is compiled before the next.
 fn start(
     capability: &str,
     opened: &Arc<OnceLock<Option<Device>>>,
@@ -219,7 +221,7 @@ fn start(
 ) -> Result<Vec<Loading>> {
     let mut programs = Vec::new();
     for source in sources {
-        // After an error the threads that have started must not wait for the GPU.
+        // After an error, the threads that have started must not wait for the GPU.
         let program = Loading::start(capability, opened, source).inspect_err(|_| drop(opened.set(None)))?;
         if one_by_one && program.compiles {
             program.wait()?;
@@ -229,8 +231,8 @@ fn start(
     Ok(programs)
 }
 
-/// Waits for the programs that are not cached, because no plan includes the memory of NVRTC if the limit is small. So
-/// compilation ends before stages take memory.
+/// Waits for the programs that are not cached. If the memory limit is small, no memory plan includes the memory of
+/// NVRTC, so compilation must end before stages allocate memory.
 fn wait_for_compiler(programs: &[Loading]) -> Result<()> {
     let mut compiled = programs.iter().filter(|program| program.compiles).peekable();
     let compiles = compiled.peek().is_some();
@@ -241,8 +243,8 @@ fn wait_for_compiler(programs: &[Loading]) -> Result<()> {
     Ok(())
 }
 
-/// A program that a background thread loads, and compiles if it is not cached. Or a program that is compiled only when
-/// a kernel of it is requested.
+/// A program that a background thread loads, and compiles if it is not cached; or a program that is compiled only when
+/// one of its kernels is requested.
 #[derive(Debug)]
 struct Loading {
     source: &'static ProgramSource,

@@ -1,4 +1,4 @@
-//! Random access to the whole rows of a graph. A table finds the block of a row in constant time.
+//! Random access to the whole rows (both halves) of a graph. A lookup table finds the block of a row in constant time.
 
 use super::block_store::BlockStore;
 use super::csr::Block;
@@ -6,16 +6,17 @@ use super::half::Half;
 use crate::memory::{prefetch_near, random_access, usual_access, will_need};
 use std::ops::Range;
 
-/// Upper bound of the number of ranges in the table that finds the block of a row.
+/// Upper bound on the number of row ranges in the lookup table.
 const HINTS: u32 = 1 << 12;
-/// Maximum number of entries between two rows that are requested from the disk together.
+/// Maximum gap, in entries, between two rows that are requested from the disk together.
 const GAP: usize = 1 << 12;
-/// Maximum distance, in rows, at which offsets are requested from the disk in advance.
+/// Maximum number of rows whose offsets are requested from the disk ahead of use.
 const OFFSETS: u32 = 1 << 16;
-/// The same distance at first, and after rows that are not near the rows before them.
+/// Number of rows whose offsets are requested ahead of use at first, and again after a row that is not near its
+/// predecessor.
 const FIRST_OFFSETS: u32 = 1 << 10;
 
-/// Index of the whole rows of a graph. Both halves of the graph must [be local](BlockStore::is_local).
+/// Index of the whole rows (both halves) of a graph. Both halves of the graph must [be local](BlockStore::is_local).
 pub struct Adjacency<'a> {
     lower: IndexedRows<'a>,
     upper: IndexedRows<'a>,
@@ -23,24 +24,24 @@ pub struct Adjacency<'a> {
     is_random: bool,
 }
 
-/// Index of one half of all rows.
+/// Index of the rows of one half.
 struct IndexedRows<'a> {
     blocks: Vec<Block<'a>>,
-    /// For each block, the number of its last row plus one.
+    /// Exclusive end of the rows of each block.
     ends: Vec<u32>,
-    /// For each range of 2^`shift` rows, the block of its first row.
+    /// Lookup table: for each range of 2^`shift` rows, the block that contains its first row.
     hints: Vec<u32>,
     shift: u32,
 }
 
 impl<'a> Adjacency<'a> {
-    /// Makes the index of a graph's rows from its two halves.
+    /// Builds the index of a graph's rows from its two halves.
     pub fn new(lower: &'a BlockStore, upper: &'a BlockStore) -> Adjacency<'a> {
         Adjacency { lower: IndexedRows::new(lower), upper: IndexedRows::new(upper), is_random: false }
     }
 
-    /// Advises the system that rows are read at random until this index is dropped, so that it does not read ahead in
-    /// mapped files. Also requests the offsets of all rows, which are few, from the disk.
+    /// Advises the kernel that rows are read in random order until this index is dropped, so that it does not read
+    /// ahead in mapped files. Also requests the offsets of all rows from the disk, because they are small.
     pub fn expect_random_access(&mut self) {
         self.is_random = true;
         for block in self.lower.blocks.iter().chain(&self.upper.blocks) {
@@ -50,15 +51,15 @@ impl<'a> Adjacency<'a> {
         }
     }
 
-    /// Returns the two halves of `row`: the neighbours smaller than the row's vertex, then the larger ones. Each half
-    /// ascends.
+    /// Returns the two halves of `row`: the neighbours with smaller ids than the row's vertex, then those with larger
+    /// ids. Each half is in ascending order.
     #[inline]
     pub fn halves(&self, row: u32) -> [&'a [u32]; 2] {
         [self.lower.row(row), self.upper.row(row)]
     }
 
-    /// Returns the lower and the upper half of `row`, each as a block that has only this row. The `targets` of such a
-    /// block are still the targets of all rows of the stored block.
+    /// Returns the lower and the upper half of `row`, each as a view with this single row. The `targets` of the view
+    /// are still those of the whole stored block.
     #[inline]
     pub fn views(&self, row: u32) -> [Block<'a>; 2] {
         [&self.lower, &self.upper].map(|half| {
@@ -67,13 +68,14 @@ impl<'a> Adjacency<'a> {
         })
     }
 
-    /// Asks the system to read one half of some rows from the disk soon. Consecutive items that are ascending rows near
-    /// each other are requested together. If rows ascend, `with_offsets` requests the offsets of the next rows, too.
+    /// Asks the kernel to read one half of the rows `rows` from the disk ahead of use. Consecutive items of `rows` that
+    /// are in ascending order and close to each other are requested together. If `with_offsets` is true, also requests
+    /// the offsets of the rows that follow, which helps if `rows` is in ascending order.
     pub fn read_ahead(&self, half: Half, rows: impl Iterator<Item = u32>, with_offsets: bool) {
         let half = if half == Half::Lower { &self.lower } else { &self.upper };
         let (mut of, mut wanted): (&[u32], _) = (&[], 0..0);
-        // This function is the first to read offsets, so it requests the offsets of later rows in advance. The distance
-        // grows while rows stay near each other.
+        // This function itself needs the offsets, so it requests those of later rows ahead of use. The window grows
+        // while each row is near the one before.
         let (mut requested, mut window) = (0..0, 0);
         for row in rows {
             let (block, local) = half.find(row);
@@ -93,7 +95,7 @@ impl<'a> Adjacency<'a> {
         will_need(&of[wanted]);
     }
 
-    /// Prefetches the offsets at which the two halves of `row` begin.
+    /// Prefetches the row offsets of the two halves of `row` to the processor's cache.
     #[inline]
     pub fn prefetch_starts(&self, row: u32) {
         for half in [&self.lower, &self.upper] {
@@ -102,7 +104,8 @@ impl<'a> Adjacency<'a> {
         }
     }
 
-    /// Prefetches the first neighbours in the two halves of `row`.
+    /// Prefetches the first neighbours in the two halves of `row` to the processor's cache. This reads the row offsets,
+    /// which [`Self::prefetch_starts`] prefetches.
     #[inline]
     pub fn prefetch_neighbours(&self, row: u32) {
         for half in [&self.lower, &self.upper] {
@@ -111,7 +114,7 @@ impl<'a> Adjacency<'a> {
         }
     }
 
-    /// Returns the neighbours in `row` without the first `skip`, as two halves.
+    /// Returns the neighbours in `row` after the first `skip`, as (rest of the lower half, rest of the upper half).
     #[inline]
     pub fn row_from(&self, row: u32, skip: usize) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);
@@ -119,7 +122,8 @@ impl<'a> Adjacency<'a> {
         [&lower[skip.min(lower.len())..], &upper[above..]]
     }
 
-    /// Returns the neighbours at the positions `places` of `row`, as two halves.
+    /// Returns the neighbours at the positions `places` of `row`, as (slice of the lower half, slice of the upper
+    /// half). Positions count through the lower half first.
     #[inline]
     pub fn part(&self, row: u32, places: Range<usize>) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);
@@ -130,7 +134,7 @@ impl<'a> Adjacency<'a> {
 }
 
 impl Drop for Adjacency<'_> {
-    /// The next task of a job may read the same mapped files in order.
+    /// Restores the default access advice, because the next task of a job may read the same mapped files sequentially.
     fn drop(&mut self) {
         for block in self.lower.blocks.iter().chain(&self.upper.blocks).filter(|_| self.is_random) {
             usual_access(block.offsets);
@@ -156,7 +160,7 @@ impl<'a> IndexedRows<'a> {
         block.row(local)
     }
 
-    /// Returns the block that has `row`, and the row's index in the block.
+    /// Returns the block that contains `row`, and the row's index in the block.
     #[inline]
     fn find(&self, row: u32) -> (Block<'a>, usize) {
         let mut b = self.hints[(row >> self.shift) as usize] as usize;

@@ -1,9 +1,9 @@
-//! Histogram of vertices by a number that each vertex has, such as its degree. Bins are fine enough for a chart with a
+//! Histogram of vertices by a per-vertex number, such as the degree. Bins are fine enough for a chart with a
 //! logarithmic axis.
 
 use serde::{Deserialize, Serialize};
 
-/// A bin of a histogram: a range of numbers, and how many vertices have a number in it.
+/// A bin of a histogram: a range of numbers, and the count of vertices whose number is in this range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Smallest number of the range.
@@ -15,15 +15,15 @@ pub struct Bin {
 }
 
 impl Bin {
-    /// Returns the bin of `number`, with a count of 0. Numbers below 8 have a bin each. Each larger power of two is
-    /// divided into four bins.
+    /// Returns the bin that contains `number`, with a count of 0. Each number below 8 has its own bin. Above, each
+    /// range from a power of two to the next is divided into four bins.
     pub fn of(number: u32) -> Bin {
         let width = 1 << number.max(1).ilog2().saturating_sub(2);
         let from = number / width * width;
         Bin { from, to: from + (width - 1), vertices: 0 }
     }
 
-    /// Returns the index of the bin of `number`.
+    /// Returns the index of the bin that contains `number`.
     fn place(number: u32) -> usize {
         let power = number.max(1).ilog2();
         if power < 3 { number as usize } else { (4 * power - 4 + (number >> (power - 2) & 3)) as usize }
@@ -44,7 +44,7 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Counts `vertices` more vertices in the bin of `number`.
+    /// Adds `vertices` to the count of the bin that contains `number`.
     #[inline]
     pub fn add(&mut self, number: u32, vertices: u64) {
         self.0[Bin::place(number)] += vertices;

@@ -1,4 +1,4 @@
-//! All blocks of one half of a prepared graph: in files, in host memory (packed or not), or in GPU memory.
+//! All blocks of one half of a prepared graph, stored in files, in host memory (packed or not), or in GPU memory.
 
 use super::csr::Block;
 use super::half::Half;
@@ -32,7 +32,7 @@ enum Backing {
     InFiles(Vec<StoredBlock>),
     InMemory {
         blocks: Vec<MemoryBlock>,
-        /// True if this process has all blocks.
+        /// True if all blocks are in this process.
         alone: bool,
         /// Reservation of memory for the blocks, if they were allocated without one.
         reserved: Option<Reservation>,
@@ -42,7 +42,7 @@ enum Backing {
 }
 
 impl BlockStore {
-    /// Opens all blocks of one half of a graph, whose files are in `folder`. `key` is the key of the graph.
+    /// Opens all blocks of one half of a graph, whose files are in `folder`. `key` identifies the graph.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first block that is missing or incomplete; [`crate::Error::Io`].
@@ -57,7 +57,8 @@ impl BlockStore {
         BlockStore { first_rows: first_rows(&layout), sizes, blocks, layout, weights: Vec::new() }
     }
 
-    /// Opens the weights of all blocks, unless `weights` is `None`. The blocks must be in files in `folder`.
+    /// Opens the weights files of all blocks in `folder`, unless `weights` is `None`. The blocks must be in files
+    /// there, too.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first file that is missing or incomplete; [`crate::Error::Io`].
@@ -68,7 +69,7 @@ impl BlockStore {
         Ok(self)
     }
 
-    /// Makes a store of `blocks` that are only in host memory; `sizes` are their sizes. If `alone` is true, all are
+    /// Makes a store of `blocks` that exist only in host memory; `sizes` are their sizes. If `alone` is true, all are
     /// in this process. Otherwise some are in other processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
         BlockStore::of(layout, sizes, Backing::InMemory { blocks, alone, reserved: None })
@@ -86,7 +87,7 @@ impl BlockStore {
         Ok(())
     }
 
-    /// Whether the blocks are in the host memory of this process or others, and not packed.
+    /// Whether the blocks are unpacked in host memory, of this process or of others.
     pub fn is_in_memory(&self) -> bool {
         matches!(self.blocks, Backing::InMemory { .. })
     }
@@ -96,19 +97,18 @@ impl BlockStore {
         matches!(self.blocks, Backing::InFiles(_))
     }
 
-    /// Makes a store of blocks that are only in GPU memory; `sizes` are their sizes, and `placement` says where
-    /// they are.
+    /// Makes a store of blocks that exist only in GPU memory; `sizes` are their sizes, and `placement` their addresses.
     pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {
         BlockStore::of(layout, sizes, Backing::OnGpus(placement))
     }
 
-    /// Makes a store of packed rows, which are only in host memory.
+    /// Makes a store of packed rows, which exist only in host memory.
     pub fn of_packed(layout: Layout, rows: PackedRows) -> Self {
         BlockStore::of(layout, rows.sizes(), Backing::Packed(rows))
     }
 
-    /// Takes out the blocks in the memory of this process, and the reservation for blocks that were allocated without
-    /// one. Afterwards only sizes can be read from the store.
+    /// Removes and returns the blocks in this process's memory, and the reservation of [`Self::reserve`]. Afterwards
+    /// only sizes can be read from the store.
     pub fn take_blocks(&mut self) -> (Vec<HostBlock>, Option<Reservation>) {
         let Backing::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
         let local = |block| match block {
@@ -126,7 +126,7 @@ impl BlockStore {
         }
     }
 
-    /// Returns where in GPU memory the blocks are; `None` if they are not on GPUs.
+    /// Returns the GPU addresses of the blocks; `None` if they are not on GPUs.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
             Backing::OnGpus(placement) => Some(placement),
@@ -134,8 +134,8 @@ impl BlockStore {
         }
     }
 
-    /// Whether every process that works on the graph has all blocks, unpacked, in files or in host memory. The result
-    /// is the same on all ranks.
+    /// Whether every process that works on the graph can read all blocks in unpacked form, from files or from its own
+    /// memory. The result is the same on all ranks.
     pub fn is_local(&self) -> bool {
         match self.blocks {
             Backing::InFiles(_) => true,
@@ -144,8 +144,8 @@ impl BlockStore {
         }
     }
 
-    /// Returns a view of block `b`. Panics if this process has no unpacked copy of the block in a file or in host
-    /// memory. If the graph [is local](Self::is_local), it has one.
+    /// Returns a view of block `b`. Panics unless the block is unpacked, in a file or in this process's memory. If the
+    /// graph [is local](Self::is_local), this holds for all blocks.
     pub fn block(&self, b: usize) -> Block<'_> {
         match self.location(b) {
             BlockLocation::Local(block) => block,
@@ -153,14 +153,14 @@ impl BlockStore {
         }
     }
 
-    /// Returns row `v` of this half. The graph must [be local](Self::is_local).
+    /// Returns the neighbours in row `v` of this half. The graph must [be local](Self::is_local).
     #[inline]
     pub fn row(&self, v: u32) -> &[u32] {
         let block = self.block(self.layout.block_of(v));
         block.row((v - block.first_row) as usize)
     }
 
-    /// Iterates over a range of rows in order. Yields the number of each row, and the row. The graph must [be
+    /// Iterates over a range of rows in order. Yields (row index, neighbours). The graph must [be
     /// local](Self::is_local).
     pub fn rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32])> {
         self.blocks_of(rows.clone()).map(|b| self.block(b)).flat_map(move |block| {
@@ -169,22 +169,22 @@ impl BlockStore {
         })
     }
 
-    /// Returns the weights of all edges in block `b`, in the order of its targets. Weights are whole numbers or the
-    /// bits of f32. The slice is empty if the graph has no weights or was opened without them.
+    /// Returns the weights of all edges in block `b`, in the order of its targets. Weights are integers, bit patterns
+    /// of f32, or codes of 64-bit weights. The slice is empty if the graph has no weights or was opened without them.
     pub fn weights(&self, b: usize) -> &[u32] {
         self.weights.get(b).map_or(&[], StoredWeights::weights)
     }
 
-    /// Returns the neighbours in row `v`, and the weight of the edge to each, or no weights if the graph has none. The
-    /// graph must [be local](Self::is_local).
+    /// Returns the neighbours in row `v`, and the weights of the edges to them (empty if the graph has none). The graph
+    /// must [be local](Self::is_local).
     #[inline]
     pub fn weighted_row(&self, v: u32) -> (&[u32], &[u32]) {
         let b = self.layout.block_of(v);
         weighted_entries(&self.block(b), self.weights(b), v)
     }
 
-    /// Iterates over a range of rows in order. Yields the number of each row, its neighbours, and the weight of the
-    /// edge to each, or no weights if the graph has none. The graph must [be local](Self::is_local).
+    /// Iterates over a range of rows in order. Yields (row index, neighbours, weights of the edges to them); the
+    /// weights are empty if the graph has none. The graph must [be local](Self::is_local).
     pub fn weighted_rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32], &[u32])> {
         self.blocks_of(rows.clone()).flat_map(move |b| {
             let (block, weights) = (self.block(b), self.weights(b));
@@ -213,8 +213,8 @@ impl BlockStore {
         }
     }
 
-    /// Returns a view of a range of rows of block `b`; `rows` counts from the block's first row. If rows are packed,
-    /// they are unpacked into `unpacked`. The graph must be local or packed.
+    /// Returns a view of the rows `rows` of block `b`, where 0 is the block's first row. Packed rows are unpacked into
+    /// `unpacked`. The graph must be [local](Self::is_local) or packed.
     pub fn part<'u>(&'u self, b: usize, rows: Range<usize>, unpacked: &'u mut Unpacked) -> Block<'u> {
         let Backing::Packed(packed) = &self.blocks else {
             let block = self.block(b);
@@ -233,14 +233,14 @@ impl BlockStore {
         Block { first_row: self.first_rows[b] + rows.start as u32, offsets, targets }
     }
 
-    /// Returns the neighbours in row `row`. A packed row is unpacked into `unpacked`. The graph must be local or
-    /// packed.
+    /// Returns the neighbours in row `row`. A packed row is unpacked into `unpacked`. The graph must be
+    /// [local](Self::is_local) or packed.
     pub fn unpacked_row<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> &'u [u32] {
         self.row_in_block(row, unpacked).row(0)
     }
 
-    /// Returns a view of row `row` alone. A packed row is unpacked into `unpacked`; otherwise the targets are the
-    /// targets of the whole block. The graph must be local or packed.
+    /// Returns a view of only the row `row`. A packed row is unpacked into `unpacked`; otherwise the `targets` of the
+    /// view are those of the whole block. The graph must be [local](Self::is_local) or packed.
     #[inline]
     pub fn row_in_block<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> Block<'u> {
         let b = self.layout.block_of(row);
@@ -248,7 +248,7 @@ impl BlockStore {
         self.part(b, local..local + 1, unpacked)
     }
 
-    /// Whether row `row` contains the neighbour `neighbour`. The graph must be local or packed.
+    /// Whether row `row` contains the neighbour `neighbour`. The graph must be [local](Self::is_local) or packed.
     pub fn lists(&self, row: u32, neighbour: u32) -> bool {
         match &self.blocks {
             Backing::Packed(packed) => {
@@ -259,18 +259,18 @@ impl BlockStore {
         }
     }
 
-    /// Frees the memory pages into which block `b` and its weights were read, if they are in files.
+    /// Releases the memory pages of block `b` and its weights, if these are in mapped files.
     pub fn release(&self, b: usize) {
         self.stored().get(b).into_iter().for_each(|block| block.file.release());
         self.weights.get(b).into_iter().for_each(|weights| weights.file.release());
     }
 
-    /// Returns the numbers of rows and of entries (neighbours) of block `b`.
+    /// Returns the size of block `b`: its number of rows and its number of entries (neighbours).
     pub fn size(&self, b: usize) -> BlockSize {
         self.sizes[b]
     }
 
-    /// Returns the number of the first row of block `b`.
+    /// Returns the index, in the graph, of the first row of block `b`.
     pub fn first_row(&self, b: usize) -> u32 {
         self.first_rows[b]
     }
@@ -280,27 +280,27 @@ impl BlockStore {
         self.sizes.len()
     }
 
-    /// Whether there are no blocks, because the graph has no edge.
+    /// Whether there are no blocks, because the graph has no edges.
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
 
-    /// Returns the number of entries (neighbours) of all blocks, which is the number of distinct edges.
+    /// Returns the total number of entries (neighbours), which is the number of distinct edges.
     pub fn edges(&self) -> u64 {
         self.sizes.iter().map(|size| size.entries).sum()
     }
 
-    /// Returns the bytes that all blocks take in their stored form.
+    /// Returns the total size in bytes of all blocks in the format of files.
     pub fn bytes(&self) -> u64 {
         (0..self.len()).map(|b| self.bytes_of(b)).sum()
     }
 
-    /// Returns the bytes of all weights that were opened.
+    /// Returns the total size in bytes of the opened weights files.
     pub fn weights_bytes(&self) -> u64 {
         self.weights.iter().map(|weights| weights.file.bytes()).sum()
     }
 
-    /// Returns the bytes that block `b` takes in its stored form.
+    /// Returns the size in bytes of block `b` in the format of files.
     pub fn bytes_of(&self, b: usize) -> u64 {
         body_bytes(self.sizes[b].rows, self.sizes[b].entries)
     }
@@ -312,8 +312,8 @@ impl BlockStore {
         }
     }
 
-    /// Returns the maxima over all blocks: most entries (neighbours), most rows, longest row. They are 0 if the graph
-    /// [is not local](Self::is_local).
+    /// Returns the maximum number of entries (neighbours) and of rows of any block, and the length of the longest row.
+    /// All are 0 if the graph [is not local](Self::is_local).
     pub fn extremes(&self) -> Extremes {
         let blocks = if self.is_local() { self.len() } else { 0 };
         (0..blocks).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
@@ -323,7 +323,7 @@ impl BlockStore {
         })
     }
 
-    /// Checks the checksums and the contents of all files of blocks and of weights. Calls `next` before each file.
+    /// Verifies the checksums and the contents of all block files and weights files. Calls `next` before each file.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first file that fails; the error of `next`.
@@ -343,7 +343,7 @@ impl BlockStore {
 }
 
 impl Drop for BlockStore {
-    /// Frees the blocks on all threads at once, because unmapping gigabytes takes time.
+    /// Frees the blocks on all threads in parallel, because unmapping gigabytes takes time.
     fn drop(&mut self) {
         if let Backing::InMemory { blocks, .. } = &mut self.blocks {
             std::mem::take(blocks).into_par_iter().for_each(drop);
@@ -351,8 +351,8 @@ impl Drop for BlockStore {
     }
 }
 
-/// Returns the neighbours in row `v` of a block, and the weight of the edge to each. `weights` has the weights of the
-/// block, or none.
+/// Returns the neighbours in row `v` of `block`, and the weights of the edges to them. `weights` lists the weights of
+/// the whole block, or is empty.
 #[inline]
 fn weighted_entries<'b>(block: &Block<'b>, weights: &'b [u32], v: u32) -> (&'b [u32], &'b [u32]) {
     let entries = block.entries((v - block.first_row) as usize);
@@ -388,10 +388,10 @@ pub enum BlockLocation<'a> {
 /// Maxima over all blocks, from which a backend plans its scratch memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Number of entries (neighbours) of the block with the most entries.
+    /// Maximum number of entries (neighbours) in a block.
     pub entries: u64,
-    /// Number of rows of the block with the most rows.
+    /// Maximum number of rows in a block.
     pub rows: u64,
-    /// Number of entries (neighbours) in the longest row.
+    /// Number of entries (neighbours) in the longest row of any block.
     pub row: u64,
 }

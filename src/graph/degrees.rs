@@ -1,4 +1,4 @@
-//! Degrees of the simple graph, counted while its rows are built.
+//! Degrees in the simple graph (without duplicate edges and self-loops), counted while its rows are built.
 
 use super::csr::Block;
 use super::direction::Direction;
@@ -11,17 +11,17 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Rows with a smaller number than this are hubs. Most targets of edges are hubs, so each thread counts hubs in its own
-/// array.
+/// Exclusive upper bound on the rows of hubs. Most targets of edges are hubs, so each thread counts these in its own
+/// array instead of the shared one.
 const HUBS: usize = 1 << 15;
 
-/// Degree counters that all threads share, one for each row. So a vertex has one counter, or two in a directed graph:
-/// for its out-degree and its in-degree.
+/// Degree counters, one for each row, shared by all threads. A vertex has one counter in an undirected graph, and two
+/// in a directed one: for its out-degree and its in-degree.
 #[derive(Debug)]
 pub struct Degrees(Buffer<AtomicU32>);
 
 impl Degrees {
-    /// Makes counters for `rows` rows, all zero.
+    /// Allocates counters for `rows` rows, all zero.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`] if there are not 4 bytes of memory for each row.
@@ -29,13 +29,13 @@ impl Degrees {
         Ok(Degrees(budget.zeroed(rows as usize, "degrees of the simple graph (4 bytes a vertex)")?))
     }
 
-    /// Makes the counter of one thread, for a graph of this `direction`. When the counter is dropped, its counts are
-    /// added to the shared counters.
+    /// Creates the degree counter of one thread, for a graph of this `direction`. When the counter is dropped, its
+    /// counts are added to the shared counters.
     pub fn counter(&self, direction: Direction) -> DegreeCounter<'_> {
         DegreeCounter { shared: self, direction, hubs: vec![0; HUBS.min(self.0.len())] }
     }
 
-    /// Adds `counted`, the degrees of the rows from `first` on that were counted elsewhere.
+    /// Adds `counted`, degrees that were counted elsewhere, to the counters of the rows from `first` on.
     pub fn add(&self, first: usize, counted: &[u32]) {
         for (degree, &more) in self.0[first..].iter().zip(counted).filter(|&(_, &more)| more > 0) {
             degree.fetch_add(more, Ordering::Relaxed);
@@ -57,13 +57,13 @@ pub struct DegreeCounter<'a> {
 }
 
 impl DegreeCounter<'_> {
-    /// Returns the bytes that one thread's counter takes for a graph of `rows` rows.
+    /// Returns the size in bytes of one thread's counter for a graph of `rows` rows.
     pub fn bytes(rows: u64) -> u64 {
         4 * rows.min(HUBS as u64)
     }
 
-    /// Counts both ends of every edge in consecutive rows from `first_row` on. `lengths` has the length of each row,
-    /// and `targets` the neighbours of all rows.
+    /// Counts both ends of every edge in consecutive rows from `first_row` on. `lengths` are the lengths of these rows,
+    /// and `targets` their neighbours, row after row.
     pub fn rows(&mut self, first_row: u32, lengths: impl Iterator<Item = u32>, targets: &[u32]) {
         let mut start = 0;
         for (row, length) in (first_row..).zip(lengths) {
@@ -115,7 +115,7 @@ pub fn write(folder: &Path, key: u64, degrees: &[u32]) -> Result<Pending> {
     file.finish_deferred()
 }
 
-/// Maps the degrees that [`write()`] wrote. The body has a u32 for each row, in order.
+/// Maps the degrees that [`write()`] wrote. The body of the mapped file is a u32 for each row, in order.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -136,11 +136,11 @@ pub struct DegreeSummary {
 }
 
 impl DegreeSummary {
-    /// Combines the summaries of all ranks, each of which has a part of the degrees. Collective.
+    /// Combines the summaries of all ranks, each of which covers a part of the degrees. Collective.
     pub fn joined(self, comm: &Comm) -> DegreeSummary {
         let mut max_degree = [self.max_degree];
         comm.all_max(&mut max_degree);
-        // Sum the wedges in parts of 32 bits, so that the sums fit 64 bits.
+        // Sum each 32-bit part of the wedge counts separately, so that the sums fit 64 bits.
         let mut wedges = [0, 32, 64, 96].map(|shift| u64::from((self.wedges >> shift) as u32));
         comm.all_sum(&mut wedges);
         let wedges = wedges.iter().rev().fold(0, |all, &part| (all << 32) + u128::from(part));

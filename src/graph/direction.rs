@@ -1,19 +1,19 @@
-//! Direction of edges, and the rows that a vertex has in directed and undirected graphs.
+//! Direction of edges, and the rows of a vertex in directed and undirected graphs.
 //!
 //! An undirected graph has one row for each vertex. A directed graph has two: row `2v` lists the heads of the edges
-//! that leave vertex `v`, and row `2v + 1` lists the tails of the edges that enter it. Rows of both are binned, sorted
-//! and stored in the same way.
+//! that leave vertex `v`, and row `2v + 1` lists the tails of the edges that enter it. Rows of both kinds are binned,
+//! sorted and stored in the same way.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a graph keeps the direction of edges.
+/// Whether the edges of a graph have a direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Edges have no direction. Each is in the rows of both its ends.
+    /// Undirected: each edge is in the rows of both its ends.
     #[default]
     Undirected,
-    /// Each edge is in the out-row of its tail and in the in-row of its head.
+    /// Directed: each edge is in the out-row of its tail and in the in-row of its head.
     Directed,
 }
 
@@ -56,8 +56,8 @@ impl Direction {
         vertices << self.shift()
     }
 
-    /// Returns the row of vertex `v` that lists its edges in direction `way`. In an undirected graph, `v` has only one
-    /// row.
+    /// Returns the index of the row of vertex `v` that lists its edges in direction `way`. In an undirected graph, this
+    /// is the only row of `v`.
     #[inline]
     pub fn row(self, v: u32, way: EdgeDirection) -> u32 {
         match self {
@@ -72,8 +72,8 @@ impl Direction {
         row >> self.shift()
     }
 
-    /// Returns the row that has the same edge at its other end. `row` lists the vertex `neighbour`; the returned row of
-    /// `neighbour` lists the vertex of `row`.
+    /// Returns the row that lists the same edge at its other end: `row` lists the vertex `neighbour`, and the returned
+    /// row of `neighbour` lists the vertex of `row`.
     #[inline]
     pub fn opposite(self, row: u32, neighbour: u32) -> u32 {
         match self {

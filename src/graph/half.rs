@@ -1,17 +1,19 @@
-//! The lower and the upper half of a graph's rows.
+//! The lower and the upper half of a graph's rows: neighbours with smaller ids, and neighbours with larger ids.
 
-/// One of the two halves of every row: the neighbours before the row's vertex in the order of vertices, or the
-/// neighbours after it.
+/// One of the two halves of every row: the neighbours with smaller ids than the row's vertex, or those with larger ids.
+/// Ids ascend with descending degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
-    /// The neighbours smaller than the vertex, which have higher degree. Every graph has this half.
+    /// The neighbours with smaller ids than the vertex, which have the same or higher degree. Every graph stores this
+    /// half.
     Lower,
-    /// The neighbours larger than the vertex, which have lower degree. A graph has this half only if a task needs it.
+    /// The neighbours with larger ids than the vertex, which have the same or lower degree. A graph stores this half
+    /// only if a task needs it.
     Upper,
 }
 
 impl Half {
-    /// Returns the name of the half. The names of its files begin with it.
+    /// Returns the name of the half, with which the names of its files begin.
     pub fn name(self) -> &'static str {
         match self {
             Half::Lower => "lower",
@@ -19,7 +21,7 @@ impl Half {
         }
     }
 
-    /// Whether `row` can be this half of the row of vertex `v`: it ascends, has no repeats, and all neighbours are
+    /// Whether `row` can be this half of the row of vertex `v`: it must be strictly ascending, and all ids must be
     /// smaller than `v` (lower half) or larger than `v` (upper half).
     pub fn holds(self, v: u32, row: &[u32]) -> bool {
         let on_its_side = match self {

@@ -1,4 +1,4 @@
-//! Blocks of rows in the host memory of this process or another, for graphs that are not in files.
+//! Blocks of rows in the host memory of this process or another, for graphs that are not stored in files.
 
 use super::csr::Block;
 use super::layout::RowRange;
@@ -8,9 +8,9 @@ use crate::memory::{Budget, Buffer, Process, discard};
 /// A block in the memory of another process. That process must keep it mapped.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoteBlock {
-    /// Process that has the block in its memory.
+    /// Process whose memory contains the block.
     pub process: Process,
-    /// Address of the block's first offset in that process.
+    /// Address of the block's first row offset in that process.
     pub address: u64,
 }
 
@@ -23,7 +23,8 @@ pub enum MemoryBlock {
     Remote(RemoteBlock),
 }
 
-/// A block in this process's memory: one offset for each row, the end of the last row, then the targets.
+/// A block in this process's memory, as one array: the start of each row in the targets, the end of the last row, and
+/// the targets.
 #[derive(Debug)]
 pub struct HostBlock {
     first_row: u32,
@@ -32,13 +33,13 @@ pub struct HostBlock {
 }
 
 impl HostBlock {
-    /// Returns the bytes of memory that a block with `rows` rows and `entries` entries takes.
+    /// Returns the size in bytes of a block with `rows` rows and `entries` entries.
     pub fn bytes(rows: u64, entries: u64) -> u64 {
         4 * (rows + 1 + entries)
     }
 
-    /// Allocates a block for the rows of `span` with at most `entries` entries. Pages take no memory until they are
-    /// written.
+    /// Allocates a block for the rows of `span` with at most `entries` entries. The kernel commits no memory to its
+    /// pages until they are written.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -48,21 +49,21 @@ impl HostBlock {
     }
 
     /// Allocates a block like [`Self::new`], but without a reservation. The caller must reserve the memory, or must
-    /// free as much reserved memory as the block uses.
+    /// free as much reserved memory as the block occupies.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if the system gives no more addresses.
+    /// [`crate::Error::Limit`] if the kernel refuses to map the address range.
     pub fn unreserved(span: &RowRange, entries: u64, budget: &Budget) -> Result<HostBlock> {
         let words = budget.addresses(span.len() + 1 + entries as usize, "rows that stay in memory")?;
         Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
-    /// Returns the block's offsets and targets, for writing.
+    /// Returns the block's row offsets and its targets, for writing.
     pub fn parts(&mut self) -> (&mut [u32], &mut [u32]) {
         self.words.split_at_mut(self.rows + 1)
     }
 
-    /// Shortens the block to `entries` entries, and frees the memory behind them.
+    /// Shortens the block to `entries` entries, and releases the memory after them.
     pub fn shorten(&mut self, entries: u64) {
         let len = self.rows + 1 + entries as usize;
         discard(vec![&mut self.words[len..]]);

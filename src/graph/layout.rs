@@ -1,11 +1,12 @@
-//! Divides rows into blocks, and blocks into bins. The division follows from the degrees alone, so it is known before
-//! any row is built.
+//! Divides rows into blocks, and blocks into bins. The division depends on the degrees alone, so it is known before any
+//! row is built.
 //!
-//! A row of the oriented graph has the neighbours smaller than its vertex, so vertex `v` of degree `d` has at most
-//! `min(d, v)` of them. This number is the *bound* of the row. Blocks are cut where the sum of bounds reaches a target
-//! that depends on the number of edges. So the boundaries depend only on the input, never on limits, threads, device or
-//! ranks, and a plan can name them. Cuts are between granules: ranges of rows whose width is a small fraction of their
-//! ids. So a table of a few thousand elements maps rows to blocks and bins for a graph of any size.
+//! A row of the oriented graph lists the neighbours with smaller ids than its vertex. So the row of vertex `v` of
+//! degree `d` has at most `min(d, v)` entries. This upper bound on the row's length is the *bound* of the row. A block
+//! ends where the sum of bounds reaches a target, which depends on the number of edges. So block boundaries depend only
+//! on the input, never on limits, threads, device or ranks, and a plan can state them in advance. Blocks end only at
+//! the end of a *granule*, a range of rows whose length is a small fraction of their ids. So for a graph of any size a
+//! table of a few thousand elements maps rows to blocks and bins.
 //!
 //! A directed graph has two rows for each vertex, `2v` and `2v + 1`, which together have at most `min(d, 2v)` entries.
 
@@ -14,37 +15,38 @@ use super::half::Half;
 use super::order::DegreeRuns;
 use std::ops::Range;
 
-/// Version of the stored format. It is part of the key of every stage, and must change whenever stored blocks would
-/// differ.
+/// Version of the stored format. It is part of the key of every stage, and must change whenever the contents of stored
+/// blocks change.
 pub const FORMAT_VERSION: u64 = 1;
 
 /// Largest target size of a block, in row entries (neighbours): 64 MiB of targets.
 const MAX_BLOCK: u64 = 1 << 24;
-/// Smallest target size of a block, in row entries (neighbours). Work on smaller pairs of blocks is not worth a record
-/// in the journal.
+/// Smallest target size of a block, in row entries (neighbours). Smaller pairs of blocks would be too little work for a
+/// journal record each.
 const MIN_BLOCK: u64 = 1 << 12;
-/// Number of edges below which a graph is small. Small graphs are cut into eight blocks, so that their triangles, too,
-/// are counted in several pairs of blocks. For larger graphs fewer blocks are faster: in a graph of 2^24 edges,
+/// Number of edges below which a graph is small. Small graphs are divided into eight blocks, so that their triangles,
+/// too, are counted in several pairs of blocks. For larger graphs fewer blocks are faster: in a graph of 2^24 edges,
 /// triangles were counted 1.2 to 1.6 times faster with two blocks than with eight.
 const SMALL: u64 = 1 << 22;
 
-/// Maximum number of rows of a bin, so that a row's index in its bin fits 16 bits.
+/// Maximum number of rows in a bin, so that a row's index in its bin fits 16 bits.
 pub const BIN_ROWS: u64 = 1 << 16;
 
-/// Division of rows into granules: ranges of rows, 2^`mantissa` for every doubling of the row id.
+/// Division of rows into granules (ranges of rows): 2^`mantissa` granules from each power of two of the row id to the
+/// next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Granules {
     mantissa: u32,
 }
 
 impl Granules {
-    /// Chooses the granules for row ids below `rows`: about a thousand for each doubling, or more if a granule would
-    /// otherwise have over [`BIN_ROWS`] rows.
+    /// Chooses the granules for row ids below `rows`: 1024 from each power of two to the next, or more if a granule
+    /// would otherwise have over [`BIN_ROWS`] rows.
     fn new(rows: u64) -> Self {
         Granules { mantissa: (u64::BITS - rows.leading_zeros()).saturating_sub(BIN_ROWS.ilog2() + 1).max(10) }
     }
 
-    /// Returns the index of the granule (range of rows) to which row `v` belongs. Indices ascend with rows.
+    /// Returns the index of the granule (range of rows) that contains row `v`. Indices ascend with rows.
     #[inline]
     fn of(self, v: u32) -> usize {
         let shift = (v | (1 << self.mantissa)).ilog2() - self.mantissa;
@@ -58,12 +60,12 @@ impl Granules {
     }
 }
 
-/// A range of rows, with an upper bound of its entries (neighbours).
+/// A range of rows, with an upper bound on its number of entries (neighbours).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRange {
-    /// First row, and one past the last row.
+    /// The rows: first row, and exclusive end.
     pub rows: Range<u64>,
-    /// Upper bound of the entries of `rows`: the sum of the upper bounds of their lengths.
+    /// Upper bound on the number of entries of `rows`: the sum of the upper bounds on their lengths.
     pub bound: u64,
 }
 
@@ -84,14 +86,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Makes the layout of the lower half of a graph with these degrees. The input has `edges` edges, not counting
-    /// loops.
+    /// Makes the layout of the lower half of a graph with the degrees `runs`. `edges` is the number of edges in the
+    /// input, without self-loops.
     pub fn new(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
         Self::of_half(runs, Self::block_target(edges), Half::Lower, direction)
     }
 
-    /// Makes the layout of the upper half of a graph with these degrees. In a graph of `n` vertices, vertex `v` of
-    /// degree `d` has at most `min(d, n - 1 - v)` larger neighbours.
+    /// Makes the layout of the upper half of a graph with the degrees `runs`. In a graph of `n` vertices, vertex `v` of
+    /// degree `d` has at most `min(d, n - 1 - v)` neighbours with larger ids.
     pub fn upper(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
         Self::of_half(runs, Self::block_target(edges), Half::Upper, direction)
     }
@@ -102,15 +104,15 @@ impl Layout {
         part.checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
-    /// Makes the layout of the lower half of an undirected graph. Blocks have about `target` entries; a granule
-    /// (smallest range of rows) with more entries is a separate block.
+    /// Makes the layout of the lower half of an undirected graph. Blocks have at most `target` entries, except that a
+    /// granule (range of rows that is never divided) with more entries is a block of its own.
     #[cfg(test)]
     pub(crate) fn with_target(runs: &DegreeRuns, target: u64) -> Self {
         Self::of_half(runs, target, Half::Lower, Direction::Undirected)
     }
 
-    /// Makes the layout of one half of a graph. Blocks have about `target` entries; a granule (smallest range of rows)
-    /// with more entries is a separate block.
+    /// Makes the layout of one half of a graph. Blocks have at most `target` entries, except that a granule (range of
+    /// rows that is never divided) with more entries is a block of its own.
     pub fn of_half(runs: &DegreeRuns, target: u64, half: Half, direction: Direction) -> Self {
         let cut = Granules::new(direction.rows(runs.vertices()));
         let granules = granules(runs, cut, half, direction);
@@ -118,12 +120,12 @@ impl Layout {
         Layout { direction, cut, granules, blocks }
     }
 
-    /// Returns the direction of the graph, which says whether a vertex has one row or two.
+    /// Returns the direction of the graph: a vertex has one row in an undirected graph, and two in a directed one.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Returns the number of rows. Every vertex that is not isolated has rows.
+    /// Returns the number of rows. Only isolated vertices have none.
     pub fn rows(&self) -> u64 {
         self.granules.last().map_or(0, |g| g.rows.end)
     }
@@ -133,11 +135,12 @@ impl Layout {
         self.blocks.len()
     }
 
-    /// Returns the layout of a graph whose rows unite the two rows of each vertex of this directed graph. A row is in the
-    /// block of the vertex's out-row. A block that has only an in-row becomes empty.
+    /// Returns the layout of the undirected graph that this directed graph becomes if the two rows of each vertex are
+    /// merged. The merged row is in the block that contained the vertex's out-row. A block that contained only an
+    /// in-row becomes empty.
     pub fn merged(&self) -> Layout {
         let mut granules: Vec<RowRange> = Vec::new();
-        // For each granule of this layout, the number of the new granules before it.
+        // For each granule of this layout, the number of new granules before it.
         let mut before = Vec::with_capacity(self.granules.len() + 1);
         for RowRange { rows, bound } in &self.granules {
             before.push(granules.len());
@@ -152,31 +155,31 @@ impl Layout {
         Layout { direction: Direction::Undirected, cut: self.cut, granules, blocks }
     }
 
-    /// Returns the sum of the upper bounds of all rows' lengths.
+    /// Returns an upper bound on the total number of entries: the sum of the upper bounds on all row lengths.
     pub fn bound(&self) -> u64 {
         self.granules.iter().map(|g| g.bound).sum()
     }
 
-    /// Returns an upper bound of the length of any row. If a row has `n` entries, its vertex has at least `n`
-    /// neighbours, and so have the `n` vertices before it. Half of these vertices have ids of at least `n` / 2, so
-    /// their bounds sum to at least `n`² / 4.
+    /// Returns an upper bound on the length of any row. If a row has `n` entries, its vertex has degree at least `n`,
+    /// and so have the `n` vertices before it in the order. Half of these have ids of at least `n` / 2, so their bounds
+    /// sum to at least `n`² / 4.
     pub fn longest_row(&self) -> u64 {
         2 * (self.bound().isqrt() + 1)
     }
 
-    /// Returns the index of the block to which row `v` belongs.
+    /// Returns the index of the block that contains row `v`.
     pub fn block_of(&self, v: u32) -> usize {
         let granule = self.cut.of(v);
         self.blocks.partition_point(|block| block.end <= granule)
     }
 
-    /// Returns the rows of block `b` and an upper bound of its entries.
+    /// Returns the rows of block `b`, and an upper bound on its number of entries.
     pub fn block(&self, b: usize) -> RowRange {
         self.span(&self.blocks[b])
     }
 
-    /// Cuts the blocks into bins, in the order of rows. A bin has at most [`BIN_ROWS`] rows and `target` entries; a
-    /// granule with more entries is a separate bin.
+    /// Divides the blocks into bins, in the order of rows. A bin has at most [`BIN_ROWS`] rows and `target` entries,
+    /// except that a granule with more entries is a bin of its own.
     pub fn bins(&self, target: u64) -> Bins {
         let of_granule = vec![0; self.granules.len()];
         let mut bins =
@@ -199,44 +202,44 @@ impl Layout {
     }
 }
 
-/// Bins: parts of blocks that are small enough to be sorted in cache and within the memory limit. The contents of files
-/// do not depend on the size of bins.
+/// Division of blocks into bins: ranges of rows that are small enough to be sorted in cache and within the memory
+/// limit. The contents of files do not depend on the size of bins.
 #[derive(Debug, Clone)]
 pub struct Bins {
     direction: Direction,
     cut: Granules,
-    /// Rows of each bin, and an upper bound of their entries, in order.
+    /// Rows of each bin, and an upper bound on their number of entries, in the order of rows.
     pub spans: Vec<RowRange>,
-    /// For each bin, the index of the block to which it belongs.
+    /// For each bin, the index of the block that contains it.
     pub block_of: Vec<usize>,
     of_granule: Vec<u32>,
 }
 
 impl Bins {
-    /// Returns an upper bound of the number of entries (neighbours) of any bin.
+    /// Returns an upper bound on the number of entries (neighbours) of any bin.
     pub fn largest(&self) -> u64 {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }
 
-    /// Returns the number of rows of the bin with the most rows.
+    /// Returns the maximum number of rows in a bin.
     pub fn most_rows(&self) -> u64 {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }
 
-    /// Returns the direction of the graph, which says whether a vertex has one row or two.
+    /// Returns the direction of the graph: a vertex has one row in an undirected graph, and two in a directed one.
     #[inline]
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Returns a number `m` and the bin of each granule. With both, a GPU finds the bin of row `v`, like [`Self::of`].
-    /// Let `h` be the number of the highest set bit of `v`, or `m` if that is larger. Then `v` is in granule `((h - m)
-    /// << m) + (v >> (h - m))`.
+    /// Returns (`m`, bin of each granule), from which a GPU computes the bin of row `v` like [`Self::of`]: let `h` be
+    /// the index of the highest set bit of `v`, or `m` if that is larger. Then `v` is in granule `((h - m) << m) + (v
+    /// >> (h - m))`.
     pub fn table(&self) -> (u32, &[u32]) {
         (self.cut.mantissa, &self.of_granule)
     }
 
-    /// Returns the index of the bin to which row `v` belongs.
+    /// Returns the index of the bin that contains row `v`.
     #[inline]
     pub fn of(&self, v: u32) -> usize {
         self.of_granule[self.cut.of(v)] as usize
@@ -255,7 +258,8 @@ fn granules(runs: &DegreeRuns, cut: Granules, half: Half, direction: Direction) 
             let Some(&(degree, _, run_end)) = pieces.peek() else { break };
             let run_end = direction.rows(run_end);
             let upto = end.min(run_end);
-            // For the upper half, count vertices from the other end of the order.
+            // For the upper half, mirror the rows: the last vertex has as many neighbours with larger ids as the first
+            // with smaller.
             let below = if half == Half::Lower { row..upto } else { rows - upto..rows - row };
             bound += match direction {
                 Direction::Undirected => bounds(u64::from(degree), below),
@@ -272,17 +276,18 @@ fn granules(runs: &DegreeRuns, cut: Granules, half: Half, direction: Direction) 
     granules
 }
 
-/// Returns Σ min(`degree`, `v`) over the vertices `v` in `rows`, all of which have degree `degree`.
+/// Returns the sum of the upper bounds on the lengths of `rows`, whose vertices all have degree `degree`: Σ
+/// min(`degree`, `v`) over `v` in `rows`.
 fn bounds(degree: u64, rows: Range<u64>) -> u64 {
     let split = degree.clamp(rows.start, rows.end);
-    // There are up to 2^32 rows with ids below 2^32, so the product fits 64 bits only after it is halved.
+    // With up to 2^32 rows and ids below 2^32, the product may not fit 64 bits before it is halved.
     let ids = u128::from(split - rows.start) * u128::from((rows.start + split).saturating_sub(1)) / 2;
     ids as u64 + (rows.end - split) * degree
 }
 
-/// Returns an upper bound of the entries of the rows `rows` of a directed graph, whose vertices all have degree
-/// `degree`. A vertex `v` with both rows in `rows` counts min(`degree`, 2`v`), and a vertex with one row there counts
-/// min(`degree`, `v`).
+/// Returns an upper bound on the number of entries in the rows `rows` of a directed graph, whose vertices all have
+/// degree `degree`. A vertex `v` with both rows in `rows` contributes min(`degree`, 2`v`), and a vertex with one row in
+/// `rows` contributes min(`degree`, `v`).
 fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
     let both = rows.start.div_ceil(2)..rows.end / 2;
     let single = |row: u64| degree.min(row / 2);
@@ -298,8 +303,8 @@ fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
     }
 }
 
-/// Groups consecutive granules (ranges of rows) into parts of at most `target` entries and `rows` rows. A granule that
-/// exceeds these limits is a separate part.
+/// Groups consecutive granules (ranges of rows), those with indices in `range`, into parts of at most `target` entries
+/// and `rows` rows each. A granule that exceeds a limit is a part of its own.
 fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;
@@ -357,7 +362,7 @@ mod tests {
             let layout = Layout::of_half(&runs, target, half, Direction::Directed);
             let vertices = runs.vertices();
             prop_assert_eq!(layout.rows(), 2 * vertices);
-            // Give each vertex all neighbours that it may have on this side. Its hash decides how many of them are in
+            // Give each vertex as many neighbours as it may have in this half. A hash decides how many of them are in
             // its out-row.
             let mut entries = vec![0; layout.rows() as usize];
             for (degree, first, end) in runs.iter() {

@@ -1,18 +1,18 @@
-//! The graph: the order of vertices, and blocks of rows with their layout and storage.
+//! The graph: vertex ids and their order by degree, and blocks of rows with their layout and storage.
 //!
-//! A graph is stored as compressed sparse rows (CSR), in blocks of consecutive rows. [`block_store`] has all blocks of
-//! a graph; tasks read it.
+//! A graph is stored as compressed sparse rows (CSR), in blocks of consecutive rows. Tasks read these blocks through a
+//! [`BlockStore`].
 //!
 //! | module | contents |
 //! |---|---|
-//! | `ids`, `order`, `degrees` | numberings of vertices, their order by degree, and degrees |
-//! | `direction`, `half` | the rows that a vertex has: by direction, and for smaller and larger neighbours |
-//! | `layout`, `likely` | where blocks begin, from the degrees of vertices or from expected degrees |
-//! | `csr` | a view of one block, in a file or in memory |
-//! | `stored`, `host_block`, `placement`, `packed` | blocks in files, in host memory, in GPU memory, and packed |
+//! | `ids`, `order`, `degrees` | id types of vertices, the order of vertices by degree, and degrees |
+//! | `direction`, `half` | the rows of a vertex by edge direction, and their halves: smaller and larger ids |
+//! | `layout`, `likely` | division of rows into blocks by degrees; expected degrees of random graphs |
+//! | `csr` | view of one block, in a file or in memory |
+//! | `stored`, `host_block`, `placement`, `packed` | blocks in files, host memory and GPU memory, and packed |
 //! | `block_store`, `adjacency` | all blocks, and random access to whole rows |
-//! | `weights` | weights of edges |
-//! | `bins` | histogram of degrees for the report |
+//! | `weights` | edge weights |
+//! | `bins` | degree histogram for the report |
 
 pub mod adjacency;
 pub mod bins;

@@ -3,10 +3,10 @@
 use super::bins::{Bin, Bins};
 
 /// Degree sequence of a graph: runs of vertices of equal degree, in descending order of degree. A degree counts every
-/// end of an edge in the input, repeats included and loops excluded. Isolated vertices are left out. The table stays
-/// small, because `r` different degrees need at least r²/4 edges.
+/// edge of the vertex in the input, including duplicates and excluding self-loops. Isolated vertices are left out. The
+/// list of runs is short, because `r` different degrees need at least r²/4 edges.
 ///
-/// Edges are oriented by this order, from lower to higher degree, so no row of a graph with m edges is longer than
+/// Edges are oriented by this order, from lower to higher degree. So no row of a graph with m edges is longer than
 /// √(2m) (Chiba and Nishizeki 1985; Schank and Wagner 2005; Latapy 2008).
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DegreeRuns(Vec<(u32, u32)>);
@@ -23,7 +23,7 @@ impl DegreeRuns {
         self.0.iter().map(|&(_, count)| u64::from(count)).sum()
     }
 
-    /// Returns the largest degree, repeats included.
+    /// Returns the largest degree, counting duplicate edges.
     pub fn largest(&self) -> u32 {
         self.0.first().map_or(0, |&(degree, _)| degree)
     }
@@ -35,13 +35,13 @@ impl DegreeRuns {
         bins.finish()
     }
 
-    /// Returns an upper bound of the length of any row of the oriented graph. It uses the fact that vertex `v` has at
-    /// most `v` smaller neighbours.
+    /// Returns an upper bound on the length of any row of the oriented graph: at most the degree, and at most `v` for
+    /// vertex `v`, because only `v` vertices have smaller ids.
     pub fn longest_row(&self) -> u64 {
         self.iter().map(|(degree, _, end)| u64::from(degree).min(end.saturating_sub(1))).max().unwrap_or(0)
     }
 
-    /// Iterates over the runs in order, as (degree, first vertex, one past the last vertex).
+    /// Iterates over the runs in order, as (degree, first vertex, exclusive end of the vertices).
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64, u64)> + '_ {
         let mut start = 0;
         self.0.iter().map(move |&(degree, count)| {

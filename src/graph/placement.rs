@@ -1,9 +1,9 @@
-//! Placement of a graph's blocks in the memory of GPUs. On each GPU, the offsets of all its blocks come first, and
-//! their targets follow.
+//! Placement of a graph's blocks in the memory of GPUs. On each GPU, the row offsets of all its blocks come first,
+//! followed by their targets.
 
 use crate::gpu::{DeviceSlice, slice_bytes};
 
-/// Size of a block: its numbers of rows and of entries (neighbours in rows).
+/// Size of a block: number of rows, and number of entries (neighbours in rows).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSize {
     /// Number of rows.
@@ -12,8 +12,8 @@ pub struct BlockSize {
     pub entries: u64,
 }
 
-/// Assigns each block to a rank, and returns the ranks. Each rank gets consecutive blocks with about the same total
-/// weight; `parts` has the weight of each block.
+/// Assigns each block to an MPI rank, and returns the rank of each block. Each rank gets consecutive blocks with about
+/// the same total weight; `parts` lists the weights of the blocks.
 pub fn assign_ranks(parts: &[f64], ranks: usize) -> Vec<usize> {
     let total = parts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut before = 0.0;
@@ -28,20 +28,20 @@ pub fn assign_ranks(parts: &[f64], ranks: usize) -> Vec<usize> {
 /// A block in the memory of a GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceBlock {
-    /// Start of each row in `targets`, and the end of the last row: one word more than there are rows.
+    /// Start of each row in `targets`, followed by the end of the last row (rows + 1 elements).
     pub offsets: DeviceSlice<u32>,
     /// Neighbours of all rows, row after row.
     pub targets: DeviceSlice<u32>,
 }
 
-/// Addresses of all blocks of a graph, each in the memory of this GPU or of another rank's GPU.
+/// GPU addresses of all blocks of a graph. Each block is in the memory of this rank's GPU or of another rank's.
 #[derive(Debug, Clone, Default)]
 pub struct Placement(Vec<DeviceBlock>);
 
 impl Placement {
-    /// Places blocks in the memory of GPUs; `sizes` are their sizes, and block `b` belongs to rank `ranks[b]`.
-    /// `slice(rank, at, words)` must return the slice of `words` words from byte `at` on in the memory of that rank's
-    /// GPU.
+    /// Assigns GPU addresses to blocks of the given `sizes`; block `b` is placed on the GPU of rank `ranks[b]`.
+    /// `slice(rank, at, words)` must return the slice of `words` 32-bit words that begins at byte `at` of that GPU's
+    /// memory.
     pub fn new(
         sizes: &[BlockSize],
         ranks: &[u32],
@@ -64,7 +64,7 @@ impl Placement {
         Placement(placed)
     }
 
-    /// Returns the bytes of GPU memory that blocks of these `sizes` take.
+    /// Returns the number of bytes of GPU memory that blocks of these `sizes` occupy.
     pub fn bytes(sizes: impl Iterator<Item = BlockSize>) -> u64 {
         sizes.map(|size| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries)).sum()
     }

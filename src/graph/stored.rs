@@ -1,9 +1,9 @@
 //! Files of blocks of rows.
 //!
-//! The body of a file is eight u64 (index of the block, first row, rows, entries, 1 if the graph is directed, zeros), a
-//! u32 offset for each row, the end of the last row, zeros up to a multiple of 64 bytes, and the u32 targets. The salt
-//! of the file combines the graph's key and the block's index, so a block of another graph or of another index is
-//! refused.
+//! The body of a file is eight u64 (index of the block, first row, number of rows, number of entries, 1 if the graph is
+//! directed, zeros), a u32 offset for each row, the end of the last row, zeros up to a multiple of 64 bytes, and the
+//! u32 targets. The salt of the file combines the graph's key and the block's index, so a block of another graph or
+//! with another index is rejected.
 
 use super::csr::Block;
 use super::direction::Direction;
@@ -26,17 +26,17 @@ fn kind(half: Half) -> Kind {
 }
 
 const HEAD: usize = 64;
-/// Number of offsets that are computed at a time.
+/// Number of row offsets that are computed at a time.
 const OFFSETS: usize = 1 << 16;
 
-/// Returns the path of block `index` of `half` in the graph's folder.
+/// Returns the path, in the graph's folder, of the file of block `index` of `half`.
 pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.block", half.name()))
 }
 
-/// Returns, for each of the blocks `0 .. blocks`, whether `folder` has its file, whose path `path` returns. It lists the
-/// folder instead of looking up each name: a network file system may go on reporting a file as missing if the name was
-/// looked up before another node wrote the file.
+/// Returns, for each of the blocks `0 .. blocks`, whether its file exists in `folder`; `path` returns the path of a
+/// block's file. This lists the folder instead of looking up each name: if a name was looked up before another node
+/// wrote the file, a network file system may continue to report the file as missing.
 pub fn listed(folder: &Path, blocks: usize, path: impl Fn(usize) -> PathBuf) -> Vec<bool> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names: HashSet<_> = entries.map(|entry| entry.file_name()).collect();
@@ -52,7 +52,7 @@ fn head(layout: &Layout, index: usize, entries: u64) -> [u64; HEAD / 8] {
     [index as u64, span.rows.start, span.len() as u64, entries, shift, 0, 0, 0]
 }
 
-/// Returns the bytes of the body of a block with `rows` rows and `entries` entries.
+/// Returns the size in bytes of the body of a block file with `rows` rows and `entries` entries.
 pub fn body_bytes(rows: u64, entries: u64) -> u64 {
     targets_start(rows) + 4 * entries
 }
@@ -61,11 +61,11 @@ fn targets_start(rows: u64) -> u64 {
     (HEAD as u64 + 4 * (rows + 1)).next_multiple_of(64)
 }
 
-/// Writes block `index` of the lower half of the graph with this key and layout. Each of the `parts` has the lengths of
-/// consecutive rows, and their targets.
+/// Writes block `index` of the lower half of the graph with this key and layout. Each of the `parts` is (row lengths,
+/// targets) of consecutive rows.
 ///
 /// # Errors
-/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if a block would have 2^32 entries.
+/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries or more.
 pub fn write(folder: &Path, key: u64, layout: &Layout, index: usize, parts: &[(&[u32], &[u32])]) -> Result<Pending> {
     let entries: u64 = parts.iter().map(|(_, targets)| targets.len() as u64).sum();
     let mut block = BlockWriter::create(folder, key, Half::Lower, layout, index, entries)?;
@@ -74,19 +74,19 @@ pub fn write(folder: &Path, key: u64, layout: &Layout, index: usize, parts: &[(&
     block.finish()
 }
 
-/// Writes the file of a block piece by piece: first the lengths of all rows, then all targets.
+/// Writer of the file of one block. Row lengths are appended first, then targets, both in any number of calls.
 pub struct BlockWriter {
     file: NewFile,
     path: PathBuf,
     rows: u64,
     entries: u64,
-    /// Sum of the lengths of all rows that were written so far.
+    /// Sum of all row lengths appended so far.
     end: u32,
 }
 
 impl BlockWriter {
-    /// Begins the file of block `index` of `half`, for the graph with this key and layout. The rows of the block must
-    /// have `entries` entries in total.
+    /// Creates the file of block `index` of `half`, for the graph with this key and layout. `entries` is the total
+    /// number of entries of the block's rows.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries or more.
@@ -120,7 +120,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Appends targets. All lengths must have been written before.
+    /// Appends the targets of the next rows. All lengths must have been appended before.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -132,11 +132,11 @@ impl BlockWriter {
         self.file.write(bytes_of(targets))
     }
 
-    /// Completes the file. It becomes durable once a syncer has waited for the result.
+    /// Completes the file. It is durable when a syncer has waited for the returned [`Pending`].
     ///
     /// # Errors
-    /// [`Error::Validation`] if there are more or fewer rows or entries than were announced to [`Self::create`];
-    /// [`Error::DiskFull`], [`Error::Io`].
+    /// [`Error::Validation`] if the number of rows or of entries is not that of [`Self::create`]; [`Error::DiskFull`],
+    /// [`Error::Io`].
     pub fn finish(mut self) -> Result<Pending> {
         self.targets(&[])?;
         if (u64::from(self.end), self.file.body_bytes()) != (self.entries, body_bytes(self.rows, self.entries)) {
@@ -147,7 +147,8 @@ impl BlockWriter {
     }
 }
 
-/// Returns the error for a block of 2^32 entries or more. Blocks are cut between rows, so one of its rows is too long.
+/// Returns the error for a block of 2^32 entries or more. Blocks are cut between rows, so such a block has a row that
+/// is too long.
 fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
     Error::input(
         path,
@@ -158,10 +159,10 @@ fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
     )
 }
 
-/// A block in a file that is mapped to memory.
+/// A block in a memory-mapped file.
 #[derive(Debug)]
 pub struct StoredBlock {
-    /// The file.
+    /// The mapped file.
     pub file: Mapped,
     half: Half,
     direction: Direction,
@@ -171,8 +172,8 @@ pub struct StoredBlock {
 }
 
 impl StoredBlock {
-    /// Opens block `index` of `half` of the graph with this key. The block must have the rows that `layout` gives it.
-    /// This checks the sizes only; [`Self::verify`] checks the contents.
+    /// Opens block `index` of `half` of the graph with this key. The block must contain the rows that `layout` assigns
+    /// to it. This checks only the size and the head of the file; [`Self::verify`] checks the contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -188,7 +189,7 @@ impl StoredBlock {
             let found = as_u64(&file.body()[..HEAD]).unwrap_or_default();
             return Err(wrong(format!("its head is {found:?}, and that of block {index} of this graph {expected:?}")));
         }
-        // With more than 2^32 entries, the sum that is compared with the file's length could overflow.
+        // Check `entries` first: with more than 2^32 entries, `body_bytes` could overflow.
         if entries > u64::from(u32::MAX) || body_bytes(rows, entries) != file.body().len() as u64 {
             return Err(wrong(format!("{rows} rows and {entries} entries in {} bytes", file.body().len())));
         }
@@ -205,12 +206,12 @@ impl StoredBlock {
 
     /// Returns a view of the block's rows.
     pub fn block(&self) -> Block<'_> {
-        // `open` checked that both ranges lie in the body at multiples of 4; the body starts at a multiple of 64.
+        // `open` checked both ranges. They are aligned to 4 bytes and the body to 64, so the conversion can't fail.
         let words = |range: &Range<usize>| as_u32(&self.file.body()[range.clone()]).unwrap_or_default();
         Block { first_row: self.first_row, offsets: words(&self.offsets), targets: words(&self.targets) }
     }
 
-    /// Reads the whole file and checks its checksum and the invariants of [`Block`].
+    /// Reads the whole file, and verifies its checksum and the invariants of [`Block`].
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -231,7 +232,7 @@ impl StoredBlock {
         }
     }
 
-    /// Returns the file's path, and the byte offsets in the file of the first row offset and of the first target.
+    /// Returns the file's path, the byte offset in the file of the first row offset, and that of the first target.
     pub fn place(&self) -> (&Path, u64, u64) {
         let byte = |range: &Range<usize>| (FRAME_BYTES + range.start) as u64;
         (self.file.path(), byte(&self.offsets), byte(&self.targets))

@@ -1,4 +1,4 @@
-//! The context that stages work in: the job, its ranks, threads, memory and GPU.
+//! The context in which stages run: the job, its ranks, threads, memory and GPU.
 
 use crate::comm::{Comm, WorkStealing, on_leader};
 use crate::config::Job;
@@ -17,29 +17,30 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// The resources that a stage may use. The state that a run records is kept elsewhere, in `RunRecord`.
+/// The resources that a stage may use. The state that a run records is in `RunRecord`.
 pub struct Context {
     /// The job as configured.
     pub job: Job,
-    /// The ranks that share the work. All of them run the same stages in the same order.
+    /// The MPI ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
     /// Shared counters with which fast ranks take over chunks of the input from slow ranks. `None` if ranks can't share
     /// counters.
     pub stealing: Option<WorkStealing>,
     /// Budget of host memory.
     pub budget: Budget,
-    /// Memory for communication between ranks.
+    /// Memory that communication between ranks needs.
     pub comm_memory: CommMemory,
     _standing: Reservation,
     /// Number of threads to use.
     pub threads: usize,
     /// The GPU, if the job uses one.
     pub gpu: GpuSession,
-    /// Makes files durable in the background.
+    /// Writes files through to the disk (fsync) in the background.
     pub syncer: Syncer,
 }
 
-/// Lets the progress of a stage observe passes over data. A pass ends with an error once the job must stop.
+/// Connects passes over data to a stage: a pass updates the stage's progress, and ends with an error once the job
+/// must stop.
 impl Watch for StageProgress {
     fn advance(&self, amount: u64) -> Result<()> {
         StageProgress::advance(self, amount);
@@ -52,7 +53,7 @@ impl Watch for StageProgress {
 }
 
 impl Context {
-    /// Creates the context of `job` on this machine, with its limits of threads and memory. Collective.
+    /// Creates the context of `job` on this machine, with the job's limits on threads and memory. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if `limits.host_memory` is too small for the process itself.
@@ -76,8 +77,8 @@ impl Context {
         Ok(Context { job, comm, stealing, budget, comm_memory, _standing: standing, threads, gpu, syncer })
     }
 
-    /// Calls `decide` on the leader, and returns its result on all ranks. Ranks may see different files on the disk,
-    /// but must act alike. Collective.
+    /// Calls `decide` on the leader, and returns its result on all ranks. Ranks may see different states of the file
+    /// system, but must make the same decision. Collective.
     ///
     /// # Errors
     /// Errors of `decide`.
@@ -85,8 +86,8 @@ impl Context {
         on_leader(&self.comm, decide)
     }
 
-    /// Returns true if `open` opens a stored file on the leader. If the file is damaged or missing, warns that `again`,
-    /// such as `counting degrees`, is done again, and returns false. Collective.
+    /// Returns true if `open` opens a stored file on the leader. If the file is damaged or missing, returns false and
+    /// logs a warning that the work `again`, such as `counting degrees`, is repeated. Collective.
     ///
     /// # Errors
     /// Other errors of `open`.
@@ -103,12 +104,12 @@ impl Context {
     /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.
     ///
     /// # Errors
-    /// [`Error::Io`] if the system allows no more threads.
+    /// [`Error::Io`] if no thread can be started.
     pub fn begin_gpu(&mut self) -> Result<()> {
         self.gpu.begin(&self.job, self.threads, &self.budget)
     }
 
-    /// Returns the folder of the prepared graph.
+    /// Returns the folder that stores the prepared graph.
     pub fn graph_folder(&self) -> PathBuf {
         self.job.workdir.join("graph")
     }
@@ -126,8 +127,8 @@ impl Context {
         }
     }
 
-    /// Opens a file that another rank wrote. On a network file system it may become visible a little later, so this
-    /// retries.
+    /// Opens a file that another rank wrote. On a network file system the file may become visible with a delay, so
+    /// `open` is retried while the file is missing.
     ///
     /// # Errors
     /// Errors of `open`.

@@ -1,4 +1,4 @@
-//! Device of a run: the GPU that the job asks for or that is available, otherwise the CPU.
+//! The device of a run: the GPU that the job asks for or that is available, otherwise the CPU.
 
 use crate::algo::energy::Meters;
 use crate::comm::{Comm, SharedCounters, reports_for_node};
@@ -17,27 +17,27 @@ use std::convert::Infallible;
 use std::sync::OnceLock;
 use std::thread::JoinHandle;
 
-/// A GPU in use, and the host memory that its driver took.
+/// An open GPU, and the host memory that its driver uses.
 struct OpenGpu {
     device: Device,
     /// Memory, queues and kernels of the GPU. Stages and tasks lock them one after another.
     workspace: Mutex<Workspace>,
-    /// Host memory in bytes that the GPU's driver takes, in addition to the buffers pinned for copies.
+    /// Host memory in bytes that the GPU's driver uses, in addition to the pinned buffers for copies.
     driver: u64,
     /// IPC handle of the arena, through which other ranks read it.
     name: IpcHandle,
     _driver: Reservation,
 }
 
-/// Host memory of this process in bytes before CUDA was started.
+/// Host memory of this process in bytes before CUDA was loaded.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
 /// Loads CUDA in the background if the job may use a GPU. If `start` is true, also initialises CUDA at once, without
-/// waiting for other ranks of the machine. Both take time, so they overlap with the work before [`GpuSession::begin`].
+/// waiting for other ranks of the machine. Both take time, which overlaps with the work before [`GpuSession::begin`].
 pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
-        // If the thread can't be started, the first user of CUDA starts it.
+        // If this thread can't be created, CUDA is loaded at its first use.
         let _ = std::thread::Builder::new().name("cuda".into()).spawn(move || match start {
             true => drop(gpu::probe()),
             false => drop(gpu::load()),
@@ -45,13 +45,13 @@ pub fn wake(job: &Job, start: bool) {
     }
 }
 
-/// Returns two lists of the GPU programs that the job's stages may launch on the GPUs of `ranks` ranks: programs to
-/// compile at the start, and programs to compile only if a stage needs them. If the `limit` of host memory is small,
-/// all are in the first list, because there is no room for the compiler later.
+/// Returns the GPU programs that the job's stages may launch if it runs on `ranks` ranks, as two lists: programs to
+/// compile at the start, and programs to compile only if a stage needs them. If the `limit` on host memory (bytes) is
+/// small, all programs are in the first list, because there will be no memory for the compiler later.
 fn programs(job: &Job, ranks: usize, limit: u64) -> [Vec<&'static ProgramSource>; 2] {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
-    // A prepared graph may lack the upper half of its rows.
+    // The upper half of the rows may be missing in a prepared graph.
     let whole_rows = job.needs_upper().then_some(&prepare::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs(ranks));
     let mut all: Vec<&'static ProgramSource> = Vec::new();
@@ -67,9 +67,9 @@ fn programs(job: &Job, ranks: usize, limit: u64) -> [Vec<&'static ProgramSource>
     [all, rare]
 }
 
-/// Makes the ranks of one machine start CUDA and open their GPUs one after another. If all started together, the driver
-/// would make every rank wait, and no rank would be ready early. One after another, the first ranks read the input
-/// while later ranks open their GPUs.
+/// Makes the ranks of one machine start CUDA and open their GPUs one after another. If all started together, the
+/// driver would delay every rank, and none would be ready early. One after another, the first ranks can read the
+/// input while later ranks open their GPUs.
 struct GpuTurns {
     counters: Option<SharedCounters>,
     rank: usize,
@@ -88,8 +88,8 @@ impl StartTurn for GpuTurns {
         }
     }
 
-    /// Lets the next rank start CUDA. Rank 0 does so only once its GPU is open, because rank 0 alone reads the input
-    /// until the others are ready.
+    /// Lets the next rank start CUDA. Rank 0 does so only once its GPU is open, because it alone reads the input
+    /// until the other ranks are ready.
     fn started(&self) {
         if self.rank > 0 {
             self.pass();
@@ -102,28 +102,28 @@ impl StartTurn for GpuTurns {
 }
 
 impl Drop for GpuTurns {
-    /// Lets the next rank start CUDA, also after an error.
+    /// Lets the next rank start CUDA, even after an error.
     fn drop(&mut self) {
         self.pass();
     }
 }
 
-/// The GPU of this rank while a job runs, and its access to the GPUs of other ranks.
+/// The GPU that this rank uses while a job runs, and its access to the GPUs of other ranks.
 pub struct GpuSession {
     comm: Comm,
-    /// True if the job fails when its GPU can't be used.
+    /// True if the job must fail when its GPU can't be used.
     insists: bool,
-    /// The GPU, while it is being opened in the background. Meanwhile the job starts up and its ranks agree on what to
+    /// The thread that opens the GPU in the background. Meanwhile the job starts up and its ranks agree on what to
     /// do.
     opening: Option<JoinHandle<Result<OpenGpu>>>,
     opened: Option<OpenGpu>,
-    /// The reason why this rank has no GPU, if the job might use one.
+    /// The reason why this rank has no GPU, if the job would have used one.
     missing: Option<Error>,
     peers: Peers,
 }
 
 impl GpuSession {
-    /// Creates the session for `job` on the ranks of `comm`, without a GPU yet.
+    /// Creates the session for `job` on the ranks of `comm`, with no GPU open yet.
     pub fn new(job: &Job, comm: &Comm) -> GpuSession {
         let insists = job.run.device != Asked::Auto || job.run.gpu.is_some();
         let peers = Peers::new(comm.clone());
@@ -133,8 +133,7 @@ impl GpuSession {
     /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.
     ///
     /// # Errors
-    /// [`Error::Io`] if the system allows no more threads.
-    /// Errors of [`Self::load_programs`] if the GPU is open already.
+    /// [`Error::Io`] if no thread can be started; errors of [`Self::load_programs`] if the GPU is open already.
     pub fn begin(&mut self, job: &Job, threads: usize, budget: &Budget) -> Result<()> {
         if job.run.device == Asked::Cpu {
             return Ok(());
@@ -143,7 +142,7 @@ impl GpuSession {
             return self.load_programs(job, budget);
         }
         let comm = &self.comm;
-        // Memory that CUDA took while MPI started is counted with MPI.
+        // Memory that CUDA allocated while MPI started is already counted as MPI's memory.
         let asleep = ASLEEP.get().map(|bytes| bytes + comm.taken());
         let (before, free) = (asleep.unwrap_or_else(host::process_memory), budget.free());
         let share = gpu_share(job, comm);
@@ -155,7 +154,7 @@ impl GpuSession {
             let (gpu, limit) = share?;
             let mut workspace = Workspace::open(gpu, limit, threads, &programs, &budget, &turn)?;
             workspace.load_if_needed(&rare, &budget)?;
-            // Memory that this crate has reserved from the budget meanwhile does not belong to the driver.
+            // Memory that this crate has reserved from the budget in the meantime does not belong to the driver.
             let reserved = free.saturating_sub(budget.free());
             let driver = host::process_memory().saturating_sub(before).saturating_sub(reserved);
             let reserved = budget.reserve(driver, "the GPU's driver")?;
@@ -172,7 +171,7 @@ impl GpuSession {
         Ok(())
     }
 
-    /// Loads the programs of `job`, which uses the GPU after another job opened it.
+    /// Loads the programs of `job` on a GPU that an earlier job opened.
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`].
@@ -183,7 +182,7 @@ impl GpuSession {
         workspace.load_if_needed(&rare, budget)
     }
 
-    /// Waits until the GPU is open, if one is being opened.
+    /// Waits until the GPU is open, if it is being opened.
     ///
     /// # Errors
     /// The reason why the GPU can't be used, for `run.device = "gpu"`. For `"auto"` the reason is only a warning, which
@@ -211,12 +210,12 @@ impl GpuSession {
         if self.peers.is_connected() {
             return;
         }
-        // The reason may differ between nodes, but not between the ranks of a node. One rank of each node reports it.
+        // The reason may differ between nodes, but not between the ranks of a node, so one rank per node reports it.
         let reports = reports_for_node(&self.comm, self.missing.is_some());
         let some = self.comm.any(self.opened.is_some());
         match self.missing.as_ref().filter(|_| reports) {
-            // Nobody asked for a GPU and there is none: a debug line is enough, because `gpugraph devices` says what
-            // is missing.
+            // The job does not require a GPU, and no rank has one: a debug message is enough, because `gpugraph
+            // devices` explains what is missing.
             Some(e) if !some && gpu::probe().gpus.is_empty() => tracing::debug!("computing on the CPU: {e}"),
             Some(e) => tracing::warn!("computing on the CPU: {e}"),
             None => {}
@@ -234,7 +233,7 @@ impl GpuSession {
         self.opened.is_some()
     }
 
-    /// Returns the GPU's memory, queues and kernels, which stages and tasks lock; `None` without a GPU.
+    /// Returns the GPU's memory, queues and kernels, which stages and tasks lock; `None` if no GPU is open.
     pub fn workspace(&self) -> Option<&Mutex<Workspace>> {
         self.opened.as_ref().map(|used| &used.workspace)
     }
@@ -244,7 +243,7 @@ impl GpuSession {
         Meters::open(self.lock().as_ref().map(|workspace| &workspace.device), &self.comm)
     }
 
-    /// Returns a function that opens the energy meter of the GPU in use; `None` without a GPU.
+    /// Returns a function that opens the energy meter of the GPU in use; `None` if no GPU is open.
     pub fn meter(&self) -> Option<OpenMeter> {
         let device = self.opened.as_ref()?.device.clone();
         Some(Box::new(move || {
@@ -260,17 +259,18 @@ impl GpuSession {
         }))
     }
 
-    /// Locks the GPU to compute on it.
+    /// Locks the GPU for a computation, and returns its memory, queues and kernels; `None` if no GPU is open.
     pub fn lock(&self) -> Option<MutexGuard<'_, Workspace>> {
         self.workspace().map(|workspace| workspace.lock())
     }
 
-    /// Locks the GPU to prepare a graph on it; `None` without a GPU.
+    /// Locks the GPU for the preparation of a graph, and returns it with access to the GPUs of other ranks; `None` if
+    /// no GPU is open.
     pub fn for_preparing(&self) -> Option<PrepareGpu<'_>> {
         Some(PrepareGpu::new(self.lock()?, &self.peers))
     }
 
-    /// Returns the GPU resources that plans use; `None` without a GPU.
+    /// Returns the GPU's resources for plans; `None` if no GPU is open.
     pub fn held(&self) -> Option<GpuResources> {
         self.opened.as_ref().map(|used| GpuResources {
             name: named(&used.device),
@@ -279,15 +279,15 @@ impl GpuSession {
         })
     }
 
-    /// Leaves the GPU open until the process ends.
+    /// Ends the session without closing the GPU, which stays open until the process ends.
     pub fn leave_open(mut self) {
         self.opening.take().into_iter().for_each(|thread| drop(thread.join()));
         self.lock().iter().for_each(|workspace| workspace.finish_loading());
         std::mem::forget(self);
     }
 
-    /// Returns three amounts of GPU memory in bytes: the limit, the peak in use, and the memory that the driver took in
-    /// addition to its context. All are 0 without a GPU.
+    /// Returns three amounts of GPU memory in bytes: the limit, the peak use, and an estimate of what the driver
+    /// allocated in addition to its context. All are 0 if no GPU is open.
     pub fn memory(&self) -> [u64; 3] {
         let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.driver_bytes()];
         self.opened.as_ref().map_or([0; 3], memory)
@@ -296,12 +296,12 @@ impl GpuSession {
 
 impl Drop for GpuSession {
     fn drop(&mut self) {
-        // The process must not end while CUDA starts.
+        // The process must not end while CUDA is starting.
         self.opening.take().into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 
-/// Returns the names of the GPUs that ranks of this machine see. Collective.
+/// Returns the names of the GPUs that are visible to the ranks of this machine. Collective.
 pub fn names(comm: &Comm) -> Vec<String> {
     let mine: Vec<(String, String)> = gpu::probe().gpus.into_iter().map(|gpu| (gpu.uuid, gpu.name)).collect();
     let (all, here) = (ranks::gathered(comm, &mine).unwrap_or_default(), host::name());
@@ -309,9 +309,8 @@ pub fn names(comm: &Comm) -> Vec<String> {
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
 
-/// Returns the index of this rank's GPU, and this rank's limit of the GPU's memory in bytes. Either is `None` if
-/// neither the job nor other ranks restrict it. Ranks of a machine take GPUs round robin, and ranks that share a GPU
-/// share its memory.
+/// Returns (GPU index, memory limit in bytes) for this rank. Either is `None` if neither the job nor other ranks
+/// restrict it. The ranks of a machine use its GPUs round robin, and ranks that share a GPU share its memory.
 fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
     let gpus = if ranks == 1 { 0 } else { gpu::count() };
@@ -319,7 +318,7 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
         // Without a GPU, the attempt to open one reports what is missing.
         return Ok((job.run.gpu, limit));
     }
-    // If the process sees only one GPU, the launcher chose that GPU for this rank.
+    // If only one GPU is visible to the process, the launcher chose that GPU for this rank.
     let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
     let gpu = job.run.gpu.unwrap_or(turn as u32);
     let sharers = if job.run.gpu.is_some() { ranks } else { ranks_per_gpu(ranks, turn, gpus) };
@@ -338,9 +337,9 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     Ok((Some(gpu), whole.map(|bytes| bytes / sharers as u64)))
 }
 
-/// Returns how many ranks use the GPU with index `turn`, if `ranks` ranks of a machine take `gpus` GPUs round robin.
-/// `turn` may be `ranks` or more, because a launcher also counts ranks in other containers of the machine, which have
-/// other host names.
+/// Returns how many ranks use the GPU with index `turn` if `ranks` ranks of a machine use `gpus` GPUs round robin. The
+/// result is at least 1, even if `turn` is `ranks` or more. That happens if a launcher chose the GPU, because it also
+/// counts ranks in other containers of the machine, which have other host names.
 fn ranks_per_gpu(ranks: usize, turn: usize, gpus: usize) -> usize {
     ranks.saturating_sub(turn).div_ceil(gpus).max(1)
 }
@@ -353,8 +352,8 @@ mod tests {
     fn ranks_share_gpus_if_there_are_more_ranks_than_gpus() {
         let of_each = |ranks, gpus| (0..gpus).map(|turn| ranks_per_gpu(ranks, turn, gpus)).collect::<Vec<_>>();
         assert_eq!((of_each(2, 1), of_each(3, 2), of_each(8, 4)), (vec![2], vec![2, 1], vec![2; 4]));
-        // Four ranks of one launcher in two containers, each with its own host name: the third is not among the first
-        // two.
+        // Four ranks of one launcher in two containers, each with its own host name: the third rank is not one of the
+        // first two.
         assert_eq!([2, 3].map(|turn| ranks_per_gpu(2, turn, 4)), [1, 1]);
     }
 
@@ -379,7 +378,8 @@ mod tests {
         assert_eq!(triangles("per_vertex = true"), ["scan.cu", "triangle.cu", "triangle_corners.cu"]);
         assert_eq!(triangles("per_edge = true"), ["scan.cu", "triangle.cu", "triangle_edges.cu"]);
         assert_eq!(triangles("clustering = 'directed'"), ["scan.cu", "triangle.cu", "triangle_links.cu"]);
-        // Searches of several GPUs, methods that are not asked for, and other types of weights take seconds to compile.
+        // Programs for searches on several GPUs, for methods that are not requested, and for other weight types take
+        // seconds to compile, so they must not be loaded.
         let searches = names("[input]\nprepared = \"other\"\n[bfs]\n[sssp]\nweights = { uniform = [0.0, 1.0] }\n");
         let several =
             ["bfs_peers.cu", "bfs_spread.cu", "bfs_packed.cu", "sssp_moore.cu", "sssp_whole.cu", "sssp_coded.cu"];
@@ -389,7 +389,7 @@ mod tests {
         let [searches, rare] = both(text, 1 << 40);
         assert!(searches.contains(&"sssp_whole.cu") && !searches.contains(&"sssp_wide.cu"), "{searches:?}");
         assert_eq!(rare, ["bfs_packed.cu", "sssp_wide.cu"]);
-        // With a small limit there is no room for the compiler later.
+        // With a small memory limit there is no memory for the compiler later.
         assert_eq!(both(text, 1 << 30), [[searches, rare].concat(), Vec::new()]);
     }
 }

@@ -1,4 +1,4 @@
-//! Ends a run: decides the content of the manifest, and which files stay in the workdir.
+//! Ends a run: determines the final content of the manifest, and which files remain in the workdir.
 
 use crate::config::InputSpec;
 use crate::error::{Error, Result};
@@ -13,26 +13,28 @@ use std::path::Path;
 
 /// How a run ended.
 pub(crate) struct RunEnding {
-    /// The report, or the error that ended the run. Durable results stay.
+    /// The report, or the error that ended the run. Durable results remain in both cases.
     pub(crate) result: Result<Report>,
-    /// True if a stage ran, or the report was written. If not, an earlier run did everything, or the run failed early.
+    /// True if a stage ran, or the report was written. False if an earlier run had already done everything, or the
+    /// run failed early.
     pub(crate) is_changed: bool,
 }
 
 impl RunEnding {
-    /// Returns true if `done`, the manifest of an earlier run that finished the job, remains the workdir's manifest.
+    /// Returns true if `done` remains the workdir's manifest. `done` is the manifest of an earlier run that completed
+    /// the job.
     fn keeps(&self, done: &Manifest, record: &RunRecord) -> bool {
         let manifest = &record.manifest;
         let may_stay = match &self.result {
             Ok(_) => !self.is_changed && done.input == manifest.input,
-            // The workdir has results that this job may not replace.
+            // The workdir contains results that this job may not replace.
             Err(Error::Occupied { .. }) => true,
             Err(_) => !self.is_changed,
         };
         may_stay && (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks)
     }
 
-    /// Writes `report.html` to the workdir, unless the existing page is still right or there is nothing to show.
+    /// Writes `report.html` to the workdir, unless the existing page is up to date or there is nothing to show.
     pub(crate) fn write_page(&self, workdir: &Path) {
         let stays = match &self.result {
             Ok(_) => !self.is_changed && workdir.join(html::FILE).is_file(),
@@ -45,8 +47,8 @@ impl RunEnding {
     }
 }
 
-/// Ends a run: records in the metrics and the manifest how it ended, and returns the ending. If the process ends after
-/// it, the GPU stays open until then.
+/// Ends a run: records how it ended in the metrics and the manifest, and returns the ending. If `ends_process` is
+/// true, the GPU stays open until the process ends.
 pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>, ends_process: bool) -> RunEnding {
     let Context { job, comm, gpu, .. } = context;
     let result = result.map_err(|e| {
@@ -72,8 +74,8 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
     ending
 }
 
-/// Saves the manifest of this run, unless the manifest of an earlier run that finished the job stays. Then removes
-/// copies of the input that the manifest does not record.
+/// Saves the manifest of this run, unless the manifest of an earlier run that completed the job remains. Then removes
+/// copies of input streams that the manifest does not record.
 fn save(ending: &RunEnding, workdir: &Path, mut record: RunRecord) -> Result<()> {
     let kept = record.done.take().filter(|done| ending.keeps(done, &record));
     let is_on_disk = kept.is_some() && !record.is_changed;

@@ -1,4 +1,4 @@
-//! The stage that opens the list of a job. Nothing is prepared; tasks read the list themselves.
+//! The stage that opens the list of a list-ranking job. Nothing is prepared, because tasks read the list themselves.
 
 use crate::algo::ByInput;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::job::state::finished::tasks_are_done;
 use crate::job::state::record::Contents;
 use crate::list::List;
 
-/// The stage that opens the list of a job. It never builds a list.
+/// The stage that opens the list of a job. It derives no data from it.
 pub(crate) struct OpenedList;
 
 impl Stage for OpenedList {

@@ -1,8 +1,8 @@
-//! Runs jobs in stages, makes their results durable so that a killed job resumes, and shows users their state.
+//! Runs jobs in stages, stores results durably so that a killed job can resume, and reports the state of jobs.
 //!
 //! [`run`] is the entry point. It loads the state of the workdir ([`state`]), prepares the graph ([`graph`]),
-//! computes the job's tasks on it (`tasks`) and writes the report ([`results`]). [`context`] has the resources that
-//! stages use, and [`run_record`] the state that a run keeps.
+//! computes the job's tasks on it (`tasks`) and writes the report ([`results`]). [`context`] contains the resources
+//! that stages use, and [`run_record`] the state that a run records.
 
 pub mod context;
 pub mod device;

@@ -1,4 +1,4 @@
-//! Checks that ranks agree before they share a job, and divides a machine among its ranks.
+//! Checks that MPI ranks agree before they share a job, and divides a machine's cores and memory among its ranks.
 
 use crate::comm::{Comm, on_leader};
 use crate::config::Job;
@@ -14,15 +14,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Time that a file of another node may stay invisible: the interval at which network file systems look up names
-/// again.
+/// Maximum time for which a file that another node wrote may stay invisible: the interval after which network file
+/// systems look up names again.
 pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
-/// Time to wait for a file of another rank in a folder that seems to be local to this node. This is not zero, because
-/// the file system may have been misjudged.
+/// Time to wait for a file of another rank in a folder that seems to be on a local disk of this node. It is not zero,
+/// because the type of the file system may have been misjudged.
 const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
-/// Returns an error if a rank has another version or another job than the leader. The error names the rank.
-/// Collective.
+/// Returns an error, naming the rank, if a rank's program version or job differs from the leader's. Collective.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -37,15 +36,16 @@ pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
     })
 }
 
-/// The version and the job that a rank runs. Other versions read it, so its fields keep their names.
+/// The program version of a rank, and a hash of its job. Other versions of the program parse this, so the fields must
+/// not be renamed.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct RankIdentity {
     version: String,
     job: u64,
 }
 
-/// Returns an error if a rank sees another input than the leader. The error names the rank and the input `name`.
-/// `identity` is the hash of the input that this rank sees. Collective.
+/// Returns an error, naming the rank and the input `name`, if a rank's input differs from the leader's. `identity` is
+/// the hash of the input as this rank sees it. Collective.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -73,22 +73,21 @@ fn refuse_others<T: Serialize + DeserializeOwned + PartialEq>(
     }
 }
 
-/// Gathers `mine` from all ranks. Returns the values in the order of ranks, each with the host name of its rank.
-/// Collective.
+/// Gathers `mine` from all ranks. Returns the values in rank order, each with the host name of its rank. Collective.
 ///
 /// # Errors
-/// An internal error if the value can't be sent as JSON.
+/// [`Error::internal`] if the value can't be converted to or from JSON.
 pub(crate) fn gathered<T: Serialize + DeserializeOwned>(comm: &Comm, mine: &T) -> Result<Vec<(String, T)>> {
     let wrong = |e| Error::internal("compare ranks", e);
     let all = comm.all_gather(&serde_json::to_vec(&(host::name(), mine)).map_err(wrong)?);
     all.iter().map(|one| serde_json::from_slice(one).map_err(wrong)).collect()
 }
 
-/// Returns an error unless all ranks see the workdir. To test it, the leader creates a file there for a moment.
+/// Returns an error unless all ranks see the workdir. To test it, the leader creates a temporary file there.
 /// Collective.
 ///
 /// # Errors
-/// [`Error::Io`] that names rank and host.
+/// [`Error::Io`], which names a rank that does not see the file, and its host.
 pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     if comm.nodes() == 1 {
         return Ok(());
@@ -109,7 +108,7 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     }
     let Some((rank, (host, _))) = all.iter().enumerate().find(|(_, (_, seen))| !seen) else { return Ok(()) };
     if !comm.is_leader() {
-        // The leader reports the error and ends all ranks.
+        // Waits here, because the leader reports the error and terminates all ranks.
         comm.barrier();
     }
     let why = format!("rank {rank} on {host} does not see the workdir of rank 0");
@@ -117,8 +116,8 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     Err(Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e))
 }
 
-/// Calls `look` until it returns a value, for at most `patience`. It is for files that another node may just have
-/// written.
+/// Calls `look` until it returns a value, for at most `patience`. It is used for files that another node may just
+/// have written.
 pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {
@@ -129,11 +128,11 @@ pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> O
     }
 }
 
-/// Returns the number of threads of this rank: as configured, or its part of the cores that the ranks of this machine
-/// may use. Collective.
+/// Returns the number of threads of this rank: the configured number, or this rank's share of the cores that the
+/// ranks of its machine may use. Collective.
 pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     let mine = resources::threads(job.limits.threads);
-    // All ranks return here or none, because the collectives below need all of them.
+    // Either all ranks return here or none does, because the collectives below need all of them.
     if job.limits.threads > 0 || comm.ranks() == 1 {
         return mine;
     }
@@ -143,8 +142,9 @@ pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     part_of(mine, &all[comm.rank()], local, comm.local_ranks(), host::granted().each)
 }
 
-/// Returns the number of cores for one of `ranks` ranks that share a machine. This rank may use `mine` cores, out of
-/// the cores in the bit mask `mask`; `masks` has the bit masks of all these ranks.
+/// Returns the number of cores for one of `ranks` ranks that share a machine. This rank may use `mine` cores, and
+/// `mask` is its affinity mask. `masks` are the affinity masks of all these ranks. `granted_each` is true if the
+/// scheduler granted `mine` cores to each rank, not to all of them together.
 fn part_of<'a>(
     mine: usize,
     mask: &[u8],
@@ -152,7 +152,7 @@ fn part_of<'a>(
     ranks: usize,
     granted_each: bool,
 ) -> usize {
-    // Ranks that are bound to cores have different masks; others have all cores in common.
+    // Ranks that are bound to cores have different masks; otherwise all ranks have the same mask.
     let mut cores: Vec<u8> = Vec::new();
     for mask in masks {
         cores.resize(cores.len().max(mask.len()), 0);
@@ -166,10 +166,11 @@ fn part_of<'a>(
     }
 }
 
-/// Returns the memory limit of this rank in bytes: as configured, or its part of the machine's free memory.
+/// Returns the memory limit of this rank in bytes: the configured limit, or this rank's share of the machine's free
+/// memory.
 ///
 /// # Errors
-/// [`crate::Error::Usage`] if no limit is configured and free memory can't be read.
+/// [`crate::Error::Usage`] if no limit is configured and the amount of free memory can't be read.
 pub(crate) fn host_memory(job: &Job, comm: &Comm) -> Result<u64> {
     let limit = resources::host_memory(&job.limits);
     if job.limits.host_memory.is_some() {
@@ -188,7 +189,7 @@ mod tests {
     fn cores_granted_to_each_rank_are_not_divided_again() {
         let (all, none) = (vec![0xff_u8; 8], Vec::new());
         let four = || [&all; 4].into_iter();
-        // 64 cores are visible, 16 are granted: to each of four ranks, or to all of them together.
+        // 64 cores are visible, and 16 are granted: to each of four ranks, or to all of them together.
         assert_eq!(part_of(16, &all, four(), 4, true), 16);
         assert_eq!(part_of(16, &all, four(), 4, false), 4);
         assert_eq!(part_of(64, &all, four(), 4, true), 16);

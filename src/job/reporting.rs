@@ -1,4 +1,4 @@
-//! Builds the report of a run from its record.
+//! Builds the report of a run from its run record.
 
 use crate::algo::ByInput;
 use crate::error::Result;
@@ -11,7 +11,8 @@ use crate::job::state::finished::FinishedInput;
 use crate::job::state::record::GraphRecord;
 use crate::process::host;
 
-/// Writes the report of a run. If the run did nothing, keeps the report of the run that did the work. Collective.
+/// Writes the report of a run. If the run did nothing, the report of the earlier run that did the work remains.
+/// Collective.
 ///
 /// # Errors
 /// Errors of the disk.
@@ -56,7 +57,7 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, finished_input: 
         results: TaskResults::of(&record.manifest, context.job.run.trials as usize, &context.job.tasks),
     };
     if context.comm.is_leader() {
-        // If nothing was done, the report of the run that did the work stays.
+        // If this run did nothing, the report of the run that did the work remains.
         let name = "report.json";
         let path = context.job.workdir.join(name);
         let whole = record.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
@@ -89,7 +90,7 @@ pub(crate) fn input(GraphRecord { info, stored }: &GraphRecord) -> report::Input
     }
 }
 
-/// Returns the graph section of the report. `kept` says whether the graph stays in the workdir.
+/// Returns the graph section of the report. `kept` is true if the graph stays in the workdir.
 pub(crate) fn graph(GraphRecord { info, stored }: &GraphRecord, kept: bool) -> report::GraphReport {
     report::GraphReport {
         vertices: info.vertices,

@@ -1,4 +1,4 @@
-//! The record of a run: its manifest, its stages for the report, and whether it changed anything.
+//! The record of a run: its manifest, its stages for the report, and whether it has changed the workdir.
 
 use crate::algo;
 use crate::error::Result;
@@ -16,42 +16,42 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Bytes that this rank read and wrote in a stage.
+/// Number of bytes that this rank read and wrote in a stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IoBytes {
-    /// Bytes read.
+    /// Number of bytes read.
     pub read: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub written: u64,
 }
 
 /// Record of a run.
 pub struct RunRecord {
-    /// The manifest: stages and tasks that are done.
+    /// The manifest: the stages and tasks that are complete.
     pub manifest: Manifest,
     /// Progress bars, log lines and memory peaks.
     pub progress: Progress,
-    /// Workdir in which this rank saves the manifest; `None` unless it leads.
+    /// Workdir in which this rank saves the manifest; `None` unless this rank is the leader.
     workdir: Option<PathBuf>,
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
-    /// Planned stages, whose predicted times are compared with the measured times after the run.
+    /// Planned stages. After the run, their predicted times are compared with the measured times.
     pub(crate) planned: Vec<PlannedStage>,
-    /// True once this run has changed anything that earlier runs left.
+    /// True once this run has changed files that earlier runs left.
     pub is_changed: bool,
-    /// The manifest of an earlier run that did the whole job.
+    /// The manifest of an earlier run that completed the whole job.
     pub done: Option<Manifest>,
-    /// True while `done` is still on the disk.
+    /// True while the manifest on the disk is still `done`, because this run has not saved its own.
     is_unsaved: bool,
-    /// True once the energy meter of the GPU was passed to the metrics.
+    /// True once the GPU's energy meter has been passed to the metrics.
     is_metered: bool,
     started: Instant,
 }
 
 impl RunRecord {
-    /// Creates the record of a run that began at the time `started` and continues from `manifest`. `done` is the
-    /// manifest of an earlier run that did the whole job. It stays on the disk until a stage starts. The leader shows
-    /// progress in the workdir.
+    /// Creates the record of a run that started at the time `started` and continues from `manifest`. `done` is the
+    /// manifest of an earlier run that completed the whole job; it remains on the disk until a stage starts. The
+    /// leader shows progress in the workdir.
     pub fn new(context: &Context, manifest: Manifest, done: Option<Manifest>, started: Instant) -> Self {
         let Context { job, comm, budget, threads, .. } = context;
         let progress = Progress::new(job.run.log_interval);
@@ -67,7 +67,7 @@ impl RunRecord {
         RunRecord { manifest, progress, workdir, stages, planned, is_changed, done, is_unsaved, is_metered, started }
     }
 
-    /// Saves the manifest with the time so far, because a killed run can't add its time later.
+    /// Saves the manifest with the time spent so far, because a killed run can't add its time later.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -83,12 +83,12 @@ impl RunRecord {
         &self.manifest
     }
 
-    /// Returns the seconds since the run began.
+    /// Returns the number of seconds since the run started.
     pub fn seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Runs the work of stage `name`, and records its time, bytes and memory. Collective.
+    /// Runs `work` as stage `name`, and records its time, bytes transferred and memory peak. Collective.
     ///
     /// # Errors
     /// Errors of the stage.
@@ -114,7 +114,7 @@ impl RunRecord {
         let comm = &context.comm;
         let (ranks, rank) = (comm.ranks(), comm.rank());
         self.progress.metrics().end_sample();
-        // After the bytes read and written come the processor times of all ranks, then their GPU times.
+        // Layout of `sums`: bytes read, bytes written, the CPU time of each rank, and then the GPU time of each rank.
         let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.host_memory_peak]);
         (sums[0], sums[1]) = (moved.read, moved.written);
         sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
@@ -124,7 +124,7 @@ impl RunRecord {
         let (read, written, [host_memory_peak]) = (sums[0], sums[1], most);
         let seconds: Vec<f64> = sums[2..].iter().map(|&micros| micros as f64 / 1e6).collect();
         let (cpu_seconds, gpu_seconds) = (seconds[..ranks].to_vec(), seconds[ranks..].to_vec());
-        // The list is empty if no GPU reported a time, because the time can't be read or the CPU did all the work.
+        // The list is empty if no rank reports GPU time, because it can't be measured or the CPU did all the work.
         let gpu_seconds = if gpu_seconds.iter().any(|&time| time > 0.0) { gpu_seconds } else { Vec::new() };
         let figures = StageMeasurements { seconds: end.seconds, read, written, host_memory_peak };
         self.progress.add_spent(name, &figures);
@@ -132,7 +132,7 @@ impl RunRecord {
         Ok(value)
     }
 
-    /// Adds the GPU to the metrics, once it is open.
+    /// Passes the GPU's memory limit and energy meter to the metrics, once the GPU is open.
     fn record_gpu(&mut self, context: &Context) {
         let (gpu, metrics) = (&context.gpu, self.progress.metrics());
         if !gpu.is_open() {
@@ -144,17 +144,17 @@ impl RunRecord {
         }
     }
 
-    /// Starts to store the order of vertices in the background. Only the leader does it.
+    /// Starts to store the degree order in the background. Ranks other than the leader do nothing.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] if the system allows no more threads.
+    /// [`crate::Error::Io`] if no thread can be started.
     pub fn store_order(&mut self, order: &mut OrderWriter, content: u64) -> Result<()> {
         let Some(workdir) = self.workdir.clone() else { return Ok(()) };
         let manifest = self.manifest_so_far().clone();
         order.store(content, manifest, &workdir)
     }
 
-    /// Adds the stages `names` to the report, as completed by an earlier run.
+    /// Adds the stages `names` to the report, marked as completed by an earlier run.
     pub fn skipped(&mut self, names: &[&'static str]) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         for &name in names {
@@ -164,7 +164,8 @@ impl RunRecord {
         }
     }
 
-    /// Records in the manifest that stage `name` is done, with the measurements of its last execution.
+    /// Records in the manifest that stage `name` is complete, with the measurements of its last execution. `found` is
+    /// its result.
     ///
     /// # Errors
     /// Errors of [`Manifest::done`].
@@ -172,21 +173,21 @@ impl RunRecord {
         self.manifest.done(name, key, self.figures_of(name), found)
     }
 
-    /// Returns the seconds of all stages that prepared the graph.
+    /// Returns the total time in seconds of all stages that prepared the graph.
     pub fn seconds_of_stages(&self) -> f64 {
         let prepare = self.stages.iter().filter(|stage| algo::find(stage.name).is_none());
         prepare.map(|stage| stage.figures.seconds).sum()
     }
 
-    /// Returns the measurements of the last execution of stage `name` in this run.
+    /// Returns the measurements of stage `name` from its last execution in this run.
     pub fn figures_of(&self, name: &str) -> StageMeasurements {
         self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
     }
 
-    /// Records how long the planned stages took, for later plans.
+    /// Records how long the planned stages took, so that later plans predict times better.
     pub fn remember_speeds(&mut self) {
         let planned = std::mem::take(&mut self.planned);
-        // In a resumed job, an earlier run may have done a part of a stage.
+        // In a resumed job, an earlier run may have done part of a stage, so that the measured time is too short.
         if self.manifest.resumes == 0 && self.workdir.is_some() {
             speeds::record_times(planned, &self.stages);
         }

@@ -1,5 +1,5 @@
-//! A job that stays open. Its input is prepared first; then tasks are added and run one after the other. The graphs and
-//! lists of the library are sessions.
+//! A job that stays open. It first prepares its input; then tasks are added and run one at a time. Each graph or list
+//! of the library is a session.
 
 use crate::algo::{InputRef, Task};
 use crate::comm::Comm;
@@ -25,24 +25,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// An open job, in a process without other ranks.
+/// An open job in a process that is its only rank.
 pub(crate) struct Session {
     context: Context,
     record: RunRecord,
     stage_results: StageResults,
-    /// Stages of the input. The first stage opened the input. If the graph is in another workdir, that stage also keeps
-    /// it from being removed. The other stages derive rows for tasks that need them.
+    /// Stages of the input. The first stage opened or prepared the input; if the graph is in another workdir, it also
+    /// prevents that graph from being removed. The other stages derive rows for tasks that need them.
     stages: Vec<Box<dyn Stage + Send>>,
-    /// The lock of the workdir, for as long as the job is open.
+    /// The lock of the workdir, held as long as the job is open.
     _lock: Option<Lock>,
 }
 
 impl Session {
     /// Opens `job`, which has no tasks, and prepares its graph or opens its list. `gpu` is the GPU that the session
-    /// uses during a call. It is `None` at first, and later the GPU that an earlier call opened.
+    /// uses during a call: `None` for the first session, and later the GPU that an earlier call opened.
     ///
     /// # Errors
-    /// Errors of a run of the job.
+    /// Errors of running the job.
     pub(crate) fn open(job: Job, gpu: &mut Option<GpuSession>, observer: Option<Observer>) -> Result<Session> {
         let comm = Comm::Solo;
         let mut lock = None;
@@ -59,7 +59,7 @@ impl Session {
         Ok(Session { context, record, stage_results, stages, _lock: lock })
     }
 
-    /// Returns the graph or list.
+    /// Returns the graph or list of the session.
     ///
     /// # Errors
     /// None occur in practice.
@@ -72,11 +72,12 @@ impl Session {
         &self.context.job.workdir
     }
 
-    /// Runs a task, or finds the results of an earlier run of it, and returns its record. `gpu` is as in
+    /// Runs a task, or finds the results of an earlier run of the same task, and returns its record. `gpu` is as in
     /// [`Self::open`].
     ///
     /// # Errors
-    /// Errors of the task, of the rows that it needs, and of limits; [`crate::Error::Stopped`]. The session stays open.
+    /// Errors of the task, of deriving the rows that it needs, and of memory limits; [`crate::Error::Stopped`]. The
+    /// session stays open.
     pub(crate) fn compute(&mut self, task: Arc<dyn Task>, gpu: &mut Option<GpuSession>) -> Result<&TaskRecord> {
         let name = task.name();
         self.context.job.tasks = vec![Arc::clone(&task)];
@@ -112,8 +113,8 @@ impl Session {
     }
 }
 
-/// Returns the stages of the input `input`, in order: first the stage that opens or prepares the input, then the stages
-/// that derive rows.
+/// Returns the stages of `input`, in order: first the stage that opens or prepares the input, then the stages that
+/// derive rows.
 pub(crate) fn input_stages(input: &InputSpec) -> Vec<Box<dyn Stage + Send>> {
     let source: Box<dyn Stage + Send> = match input {
         input if input.is_list() => return vec![Box::new(OpenedList)],
@@ -123,7 +124,8 @@ pub(crate) fn input_stages(input: &InputSpec) -> Vec<Box<dyn Stage + Send>> {
     vec![source, Box::new(UpperHalf), Box::new(MergedRows)]
 }
 
-/// Exchanges the GPU of the context and the GPU that the caller keeps, if it has one.
+/// Swaps the GPU of the context with the caller's GPU. If the caller has none yet, moves the context's GPU to the
+/// caller.
 fn swap_gpu(context: &mut Context, gpu: &mut Option<GpuSession>) {
     match gpu {
         Some(gpu) => std::mem::swap(&mut context.gpu, gpu),

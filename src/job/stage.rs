@@ -1,4 +1,4 @@
-//! The stages of a job, and the results that they pass to each other.
+//! The stages of a job, and the results that they pass on.
 
 use crate::algo::{ByInput, InputRef};
 use crate::config::Job;
@@ -12,22 +12,22 @@ use crate::job::state::record::GraphRecord;
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
-/// A part of a job. Its result is opened if an earlier run stored it, and otherwise made. The methods are collective:
-/// all ranks call them together.
+/// A step of a job. If an earlier run stored the stage's result, the stage opens it, otherwise it computes it. The
+/// methods are collective: all ranks call them together.
 pub(crate) trait Stage {
-    /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if no table
-    /// of the job needs the stage.
+    /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if the job
+    /// does not need the stage.
     fn steps(&self, _job: &Job, _results: &StageResults) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Opens the result that an earlier run stored, or makes its missing parts. Returns true if nothing was missing.
+    /// Opens the result that an earlier run stored, or computes what is missing. Returns true if nothing was missing.
     ///
     /// # Errors
-    /// Errors of the input, of limits, of the disk and of the stage; [`Error::Stopped`].
+    /// Errors of the input, of memory limits, of the disk and of the stage; [`Error::Stopped`].
     fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool>;
 
-    /// Removes files of the stage that are not needed after the job. This is not called if the job keeps its graph.
+    /// Removes files of the stage that are not needed after the job. It is not called if the job keeps its graph.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -35,12 +35,13 @@ pub(crate) trait Stage {
         Ok(())
     }
 
-    /// Adds the steps of the stage to the report, as completed by an earlier run.
+    /// Adds the steps of the stage to the report, marked as completed by an earlier run.
     fn skip(&self, context: &Context, record: &mut RunRecord, results: &StageResults) {
         record.skipped(&self.steps(&context.job, results));
     }
 
-    /// Runs the stage. If it only opened its result, adds its steps to the report as completed by an earlier run.
+    /// Runs the stage. If it only opened its result, adds its steps to the report, marked as completed by an earlier
+    /// run.
     ///
     /// # Errors
     /// Errors of [`Self::ensure`].
@@ -57,18 +58,18 @@ pub(crate) trait Stage {
 pub(crate) struct StageResults {
     /// The graph or list that tasks compute on.
     pub(crate) input: Option<ByInput<Box<Graph>, List>>,
-    /// The plan of the job, if a stage made one. Error messages name the limit in the plan that is enough for all
-    /// tasks.
+    /// The plan of the job, if a stage made one. Error messages about memory suggest the limit from the plan that is
+    /// enough for all tasks.
     pub(crate) plan: Option<Plan>,
-    /// The input of the job, if an earlier run already did everything.
+    /// The input of the job if an earlier run completed the whole job, otherwise `None`.
     pub(crate) finished: Option<FinishedInput>,
 }
 
 impl StageResults {
-    /// Returns the graph that the stages made.
+    /// Returns the graph, once a stage has opened or built it.
     ///
     /// # Errors
-    /// [`Error::internal`] before a stage made it.
+    /// [`Error::internal`] before that.
     pub(crate) fn graph(&mut self) -> Result<&mut Graph> {
         match &mut self.input {
             Some(ByInput::Graph(graph)) => Ok(graph),
@@ -76,10 +77,10 @@ impl StageResults {
         }
     }
 
-    /// Returns the graph or list that tasks compute on.
+    /// Returns the graph or list that tasks compute on, once a stage has opened it.
     ///
     /// # Errors
-    /// [`Error::internal`] before a stage made it.
+    /// [`Error::internal`] before that.
     pub(crate) fn input(&self) -> Result<InputRef<'_>> {
         match &self.input {
             Some(ByInput::Graph(graph)) => Ok(ByInput::Graph(graph)),
@@ -88,18 +89,18 @@ impl StageResults {
         }
     }
 
-    /// Returns the direction of edges in the graph of `job`.
+    /// Returns whether the graph of `job` is directed.
     pub(crate) fn direction(&self, job: &Job) -> Direction {
         if let Some(ByInput::Graph(graph)) = &self.input { graph.info.direction } else { job.direction() }
     }
 
-    /// Returns a task's error. If the error names a memory limit and a plan is known, replaces that limit by the limit
-    /// that is enough for all tasks.
+    /// Returns a task's error. If it suggests a memory limit and a plan is known, replaces that limit by the one that
+    /// is enough for all tasks.
     pub(crate) fn name_limit(&self, error: Error) -> Error {
         if let Some(plan) = &self.plan { limits::name_limit(plan, error) } else { error }
     }
 
-    /// Returns the input for the report, after all stages.
+    /// Returns the input for the report, after all stages have run.
     ///
     /// # Errors
     /// [`Error::internal`] if no stage opened the input.
@@ -108,7 +109,7 @@ impl StageResults {
             (Some(finished_input), _) => Ok(finished_input),
             (None, Some(ByInput::Graph(graph))) => {
                 let Graph { info, stored, block_store, upper, merged, .. } = *graph;
-                // Freeing gigabytes takes a while.
+                // Freed in the background, because freeing gigabytes takes a while.
                 let free = move || drop((block_store, upper, merged));
                 let _ = std::thread::Builder::new().name("graph".into()).spawn(free);
                 Ok(ByInput::Graph(Box::new(GraphRecord { info, stored })))

@@ -1,5 +1,5 @@
-//! Starts a run: locks the workdir, takes over the state that earlier runs left there, and copies streams of the
-//! input.
+//! Starts a run: locks the workdir, takes over the state that earlier runs left there, and copies input streams, such
+//! as standard input, to files.
 
 use crate::comm::{Comm, on_leader};
 use crate::config::{Device, InputSpec, Job};
@@ -25,19 +25,21 @@ use std::time::Instant;
 /// Options for a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StartOptions {
-    /// Remove everything that earlier runs left in the workdir.
+    /// Whether to remove everything that earlier runs left in the workdir.
     pub fresh: bool,
-    /// Wait while another process uses the workdir, rather than return [`Error::Busy`].
+    /// Whether to wait while another process uses the workdir, instead of returning [`Error::Busy`].
     pub wait: bool,
-    /// The process ends after the run, so the run leaves the GPU to the driver, which frees memory faster.
+    /// Whether the process ends after the run. If so, the run does not close the GPU, because the driver frees its
+    /// memory faster when the process ends.
     pub ends_process: bool,
 }
 
-/// Starts a run of `job` that began at the time `started`. On the leader, `lock` receives the lock of the workdir,
-/// unless an earlier call put it there. Collective.
+/// Starts a run of `job`; `started` is the time at which the run began. On the leader, `lock` receives the lock of
+/// the workdir, unless it already contains it from an earlier call. Collective.
 ///
 /// # Errors
-/// [`Error::Busy`], [`Error::Occupied`], errors of the streams, of ranks that differ, of limits and of the disk.
+/// [`Error::Busy`], [`Error::Occupied`], errors of input streams, limits and the disk, and [`Error::Usage`] if ranks
+/// differ.
 pub(crate) fn start(
     job: Job,
     options: StartOptions,
@@ -52,7 +54,7 @@ pub(crate) fn start(
         Ok(manifest)
     })?;
     ranks::check_shared(&job.workdir, comm)?;
-    // From here on the input consists of files only.
+    // From here on the input contains no streams.
     let mut job = streams::replaced(job, &manifest);
     let before = manifest.last::<InputInfo>("relabel");
     job.keeps_direction = before.is_some_and(|info| info.direction == Direction::Directed);
@@ -80,8 +82,8 @@ pub(crate) fn start(
     Ok((context, record))
 }
 
-/// Changes an error that occurred before any stage. If the error names a limit, replaces it by the limit that is enough
-/// for all stages, not just for the process itself.
+/// Adapts an error that occurred before any stage. If the error suggests a memory limit that is enough for the
+/// process itself, replaces it by the limit that is enough for all stages.
 fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
     match Resources::here(job, comm.ranks(), comm.nodes()).and_then(|machine| Plan::of(job, &machine)) {
         Ok(plan) => limits::name_limit(&plan, e),
@@ -103,7 +105,7 @@ fn lock_and_adopt(
         None => lock.insert(if wait { Lock::wait(&job.workdir) } else { Lock::acquire(&job.workdir) }?),
     };
     if fresh || !job.keep {
-        // The graph will be removed, now or when the job is done.
+        // The graph will be removed now (`fresh`) or at the end of the job, so no other job may be reading it.
         Reader::refuse(lock.workdir())?;
     }
     if fresh {
@@ -112,25 +114,25 @@ fn lock_and_adopt(
     adopt(job, lock, fresh)
 }
 
-/// Returns an error if a fresh run of `job` could not start, such as for a missing input. The job then discards nothing.
-/// Streams are not checked, because they can be read only once.
+/// Returns an error if a fresh run of `job` could not start, for example because the input is missing. It is called
+/// before earlier results are discarded. Streams are not checked, because they can be read only once.
 fn check_startable(job: &Job, comm: &Comm) -> Result<()> {
     if streams::is_streamed(&job.input) {
         return Ok(());
     }
     let mut job = Job { expect: None, ..job.clone() };
-    // Opening a GPU takes long, and the needs that are certain before ingest are the same with a GPU.
+    // Opening a GPU takes long, and with a GPU the requirements that are certain before ingest are the same.
     (job.run.device, job.run.gpu) = (Device::Cpu, None);
     let machine = Resources::here(&job, comm.ranks(), comm.nodes())?;
     let mut plan = Plan::following(&job, &machine, &Manifest::default())?;
-    // A fresh run discards the copies of streams, too.
+    // A fresh run also discards the copies of streams, so their disk space counts as free.
     plan.disk_free += workdir::size_of_tree(&job.workdir.join(workdir::SPOOL));
-    // The memory of MPI is only an estimate, and on a GPU the needs of lists and prepared graphs may be smaller.
+    // MPI's memory is only an estimate, and on a GPU, lists and prepared graphs may need less host memory.
     if comm.ranks() == 1 && plan.basis.is_bound() { limits::refuse(&plan) } else { Ok(()) }
 }
 
-/// Takes over the workdir of the job as its only writer. Returns its manifest, and the previous manifest if the job
-/// was already done.
+/// Takes over the locked workdir for the job. Returns its manifest, and the previous manifest if an earlier run
+/// completed the job.
 fn adopt(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     let workdir = lock.workdir();
     if fresh {
@@ -161,15 +163,15 @@ fn adopt(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Manife
         tracing::info!(resumes = manifest.resumes, "resuming");
     }
     manifest.mark_started(&job.name);
-    // A finished job is checked first, because it may have nothing to do.
+    // For a job that an earlier run completed, the manifest is not saved yet, because there may be nothing to do.
     if done.is_none() {
         manifest.save(workdir)?;
     }
     Ok((manifest, done))
 }
 
-/// Copies the streams of the input, if it has some, and returns the input as files with absolute paths. Returns an
-/// error if the job would replace the results of another input.
+/// Copies the streams of the input, if any, and returns the input as files with absolute paths. Returns an error if
+/// the job would replace the results of another input.
 fn adopt_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
     let workdir = lock.workdir();
     let copies_streams = streams::is_streamed(&job.input) && done.is_none();
@@ -188,15 +190,15 @@ fn adopt_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&
         if copies_streams {
             manifest.ended(Some(&e));
         }
-        // The error itself matters; whatever can't be saved or removed now is handled by the next run.
+        // The caller needs the first error. Whatever can't be saved or removed now is handled by the next run.
         let _ = if copies_streams { manifest.save(workdir) } else { Ok(()) };
         let _ = spool::remove_unnoted(workdir, done.unwrap_or(manifest));
         e
     })
 }
 
-/// Loads the manifest. A damaged manifest does not stop the job, because files are verified before they are used
-/// again.
+/// Loads the manifest. If it is damaged, logs a warning and returns an empty manifest; this is safe, because files
+/// are verified before they are reused.
 fn load(workdir: &Path) -> Result<Option<Manifest>> {
     match Manifest::load(workdir) {
         Ok(manifest) => Ok(manifest),

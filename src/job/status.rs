@@ -1,4 +1,5 @@
-//! `gpugraph status`: progress of a job, seen from outside. Takes no lock and writes nothing, so it blocks nobody.
+//! `gpugraph status`: the progress of a job, determined from the files in its workdir. It takes no lock and writes
+//! nothing, so it blocks no other process.
 
 use crate::algo::run::{Units, UnitsKind};
 use crate::config::{self, InputSpec, Job};
@@ -19,27 +20,28 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Seconds without an update after which an owner on another host may be gone. A run writes its status every second.
+/// Seconds without an update after which a run on another host is reported as silent. A run writes its status every
+/// second.
 const SILENT: f64 = 30.0;
 
 /// Seconds without an update after which `status` reports a run on this host as silent.
 const QUIET: f64 = 5.0;
 
-/// Exit codes after which running the same command again would fail again: config, input, corrupt files, results of
-/// another input, limits and wrong results.
+/// Exit codes of errors that the same command would run into again: configuration, input, corrupt files, results of
+/// another input, limits, and wrong results.
 const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
 
 /// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobState {
-    /// A process works on the job.
+    /// A process is working on the job.
     Running,
-    /// An owner on another host uses the workdir, but has sent no update lately.
+    /// An owner on another host holds the workdir, but has written no update recently.
     Silent,
-    /// The job ended early; the same command continues it.
+    /// The job ended early; the same command resumes it.
     Stopped,
-    /// All tasks are done.
+    /// All tasks are complete.
     Finished,
 }
 
@@ -50,16 +52,16 @@ pub struct JobStatus {
     pub workdir: PathBuf,
     /// Name of the job.
     pub job: String,
-    /// Name in the job file, if the workdir belongs to a job with another name.
+    /// The job's name in the given job file, if the workdir belongs to a job with another name.
     pub asked: Option<String>,
-    /// Tables of the job file whose keys differ from the results. Each pair has the keys as the results have them,
-    /// then as the job file has them.
+    /// Tables whose keys differ between the results and the job file. Each element is a pair of texts: the table with
+    /// its keys as used for the results, and as in the job file.
     pub differs: Vec<[String; 2]>,
     /// The state of the job.
     pub state: JobState,
-    /// The process that uses the workdir, or the last process that used the workdir and did not release it.
+    /// The process that uses the workdir, or the last one that used it and did not release it.
     pub owner: Option<Owner>,
-    /// Seconds since the owner's last update. Clocks may differ between hosts.
+    /// Seconds since the owner's last update. It is inexact if the clocks of hosts differ.
     pub silent_seconds: Option<f64>,
     /// Why the last run ended early.
     pub stopped: Option<String>,
@@ -67,18 +69,18 @@ pub struct JobStatus {
     pub exit_code: Option<u8>,
     /// Number of times the job was resumed.
     pub resumes: u64,
-    /// Seconds of all runs that could record their time.
+    /// Total time in seconds of all runs that recorded their time.
     pub seconds: f64,
-    /// Durable progress of the job, for programs. If the text is the same before and after a run, the run made no
-    /// progress.
+    /// Describes the durable progress of the job, for programs. If the text is the same before and after a run, the
+    /// run made no durable progress.
     pub progress: String,
-    /// All stages in order.
+    /// All stages of the job, in order.
     pub stages: Vec<StageStatus>,
-    /// Units of the current task, until the job is done.
+    /// Completed work units of the current task; `None` once the job is complete.
     pub units: Option<UnitsDone>,
-    /// Progress of the current stage, or of the last one.
+    /// Progress of the current stage, or else of the last one.
     pub now: Option<Status>,
-    /// Results of finished tasks, as in the report.
+    /// Results of completed tasks, as in the report.
     pub results: TaskResults,
 }
 
@@ -87,26 +89,26 @@ pub struct JobStatus {
 pub struct StageStatus {
     /// Name of the stage in the report.
     pub name: String,
-    /// True if the stage is done.
+    /// True if the stage is complete.
     pub done: bool,
-    /// Seconds that the stage took, if it is done.
+    /// Time in seconds that the stage took, if it is complete.
     pub seconds: Option<f64>,
 }
 
-/// Units of a task, according to its journal or checkpoint.
+/// Number of completed work units of a task, according to its journal or checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnitsDone {
     /// Name of the task.
     pub task: String,
-    /// Units done in the current trial.
+    /// Number of units completed in the current trial.
     pub done: u64,
-    /// Units per trial.
+    /// Number of units per trial.
     pub total: u64,
-    /// The current or last trial, counted from 0.
+    /// 0-based index of the current or last trial.
     pub trial: u32,
 }
 
-/// A job file or a workdir: what `status` and `verify` accept.
+/// A job file or a workdir, the argument that `status` and `verify` accept.
 #[derive(Debug, Clone)]
 pub struct JobPlace {
     /// The workdir.
@@ -134,7 +136,7 @@ impl JobPlace {
         Ok(JobPlace { workdir: job.workdir.clone(), job: Some(job) })
     }
 
-    /// Returns the manifest of the workdir.
+    /// Returns the manifest in the workdir.
     ///
     /// # Errors
     /// [`Error::Usage`] if no job has run there, [`Error::Io`], [`Error::Corrupt`].
@@ -148,15 +150,15 @@ impl JobPlace {
         })
     }
 
-    /// Returns the name in the job file if `manifest` belongs to a job with another name, whose results the user did
-    /// not ask for.
+    /// Returns the job's name in the job file if `manifest` belongs to a job with another name. The results are then
+    /// not those that the user asked for.
     pub fn name_in_job_file(&self, manifest: &Manifest) -> Option<&str> {
         let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
         Some(&job.name)
     }
 
-    /// Returns the tables of the job file whose keys differ from the results in `manifest`. Each element has the name
-    /// of the table, its keys for the results, and its keys in the job file.
+    /// Returns the tables of the job file whose keys differ from those that the results in `manifest` were computed
+    /// with. Each element contains the table's name, its keys as used for the results, and its keys in the job file.
     pub fn differences(&self, manifest: &Manifest) -> Vec<(&'static str, [String; 2])> {
         let Some(job) = self.job.as_ref().filter(|_| manifest.has_results()) else { return Vec::new() };
         let of_tasks = job.tasks.iter().filter_map(|task| {
@@ -169,13 +171,13 @@ impl JobPlace {
     }
 }
 
-/// Formats the name of a table and one side of each pair in `keys`: side 0 is the results, side 1 the job file.
+/// Formats one side of each pair in `keys`, after the name of the table. Side 0 is the results, side 1 the job file.
 fn table_values(table: &str, keys: &[[String; 2]], side: usize) -> String {
     let values: Vec<&str> = keys.iter().map(|both| both[side].as_str()).collect();
     format!("[{table}] {}", values.join(", "))
 }
 
-/// Reads the state of a workdir.
+/// Determines the status of a job from the files in its workdir.
 ///
 /// # Errors
 /// [`Error::Usage`] if no job has run there, [`Error::Corrupt`] if the manifest is damaged.
@@ -185,7 +187,7 @@ pub fn read_status(place: &JobPlace) -> Result<JobStatus> {
     let owner = Lock::owner(workdir);
     let now = Status::read(workdir);
     let silent_seconds = now.as_ref().and(last_sign(workdir));
-    // A run that has just begun has not written its status yet: the file is from the run before.
+    // A run that has just started has not written its status yet, so the file may be from the previous run.
     let of_owner = |now: &Status| owner.as_ref().is_none_or(|owner| (now.pid, &now.host) == (owner.pid, &owner.host));
     let now = now.filter(of_owner);
     let state = match owner.as_ref().map(Owner::liveness) {
@@ -205,14 +207,14 @@ pub fn read_status(place: &JobPlace) -> Result<JobStatus> {
         differs: place.differences(&manifest).into_iter().map(|(_, both)| both).collect(),
         state,
         silent_seconds: silent_seconds.filter(|_| running),
-        // While a job runs, its manifest says that it was killed, in case it is killed.
+        // While a job runs, its manifest says that it was killed, so that this is true if it does get killed.
         stopped: manifest.stopped.clone().filter(|_| !running),
         exit_code: manifest.exit_code.filter(|_| !running),
         resumes: manifest.resumes,
         seconds: manifest.seconds,
         stages: stages(&manifest, place.job.as_ref()),
-        // Units that a finished job left may be from an earlier attempt with more trials or other results. The journal
-        // of searches also has records of checks, so `min` limits the number of units.
+        // Units of a finished job may be left over from an earlier attempt with more trials or other results. The
+        // journal of searches also contains records of checks, so `min` caps the number of units.
         units: units
             .filter(|_| state != JobState::Finished)
             .map(|units| UnitsDone { done: units.done.min(units.total), ..units }),
@@ -222,7 +224,7 @@ pub fn read_status(place: &JobPlace) -> Result<JobStatus> {
     })
 }
 
-/// Returns all stages: preparation, the tasks of the job, and other tasks computed in this workdir.
+/// Returns all stages: preparation of the graph, the tasks of the job, and other tasks computed in this workdir.
 fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageStatus> {
     let look = |name: &str| {
         let task = || manifest.tasks.get(name).filter(|task| task.done).map(|task| &task.figures);
@@ -246,8 +248,8 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageStatus> {
     STAGES.into_iter().filter(|_| prepares).chain(parts).chain(tasks).map(look).collect()
 }
 
-/// Describes the durable progress of a job: the stages, trials and units that are done. Returns `nothing` if none is
-/// done.
+/// Describes the durable progress of a job: the stages, trials and work units that are complete. Returns `nothing` if
+/// there are none.
 fn progress(workdir: &Path, manifest: &Manifest, units: Option<&UnitsDone>) -> String {
     let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
     let trials: String = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len())).collect();
@@ -267,20 +269,22 @@ fn progress(workdir: &Path, manifest: &Manifest, units: Option<&UnitsDone>) -> S
     format!("stages {} trials{trials} trial {trial} units {done}{rounds}{compared}", stages.join("+"))
 }
 
-/// Returns the number of parts of rows whose comparisons are counted. `[triangle]` keeps it in folders below `units`.
+/// Returns the number of row segments whose comparisons `[triangle]` has counted so far, according to its checkpoints
+/// `comparisons` in subfolders of `units`.
 fn comparisons(workdir: &Path, manifest: &Manifest) -> u64 {
     let Some(key) = manifest.tasks.get("triangle").and_then(TaskRecord::key) else { return 0 };
     let entries = std::fs::read_dir(workdir.join("units")).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some(Saved::open(&entry.path().join("comparisons"), key).ok()?.done())).sum()
 }
 
-/// Returns the size in bytes of all journals of rounds, which list ranking keeps in folders below `units`.
+/// Returns the total size in bytes of the files `rounds` in subfolders of `units`: the journals in which list ranking
+/// records its rounds.
 fn rounds(workdir: &Path) -> u64 {
     let entries = std::fs::read_dir(workdir.join("units")).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some(std::fs::metadata(entry.path().join("rounds")).ok()?.len())).sum()
 }
 
-/// Returns the units of the first unfinished task that has a journal or a checkpoint.
+/// Returns the completed work units of the first incomplete task that has a journal or a checkpoint.
 pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<UnitsDone> {
     let files: Vec<String> = std::fs::read_dir(workdir.join("units"))
         .ok()?
@@ -304,12 +308,12 @@ fn units_in(path: &Path, kind: UnitsKind, record: &TaskRecord) -> Option<u64> {
     match kind {
         UnitsKind::Journal => Some(distinct(&journal::peek(path, key).ok()?.records).len() as u64),
         UnitsKind::Checkpoint => Some(Saved::open(path, key).ok()?.done()),
-        // Only the algorithm knows how far these files are.
+        // Only the algorithm can determine how much work these files represent.
         UnitsKind::Files => None,
     }
 }
 
-/// Returns the seconds since `status.json` was written.
+/// Returns the age of `status.json` in seconds.
 fn last_sign(workdir: &Path) -> Option<f64> {
     let written = std::fs::metadata(workdir.join("status.json")).and_then(|meta| meta.modified()).ok()?;
     Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs_f64())
@@ -326,7 +330,7 @@ impl fmt::Display for JobStatus {
             (JobState::Running, _) => format!("running: {owner}"),
             (JobState::Silent, _) => format!("unknown: {owner} holds the workdir, silent for {silent}"),
             (JobState::Finished, _) => format!("finished at {}", self.ended()),
-            // "stopped by SIGINT: …" already starts with the word.
+            // "stopped by SIGINT: …" already starts with "stopped".
             (JobState::Stopped, Some(why)) if why.starts_with("stopped ") => why.clone(),
             (JobState::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
             (JobState::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
@@ -359,7 +363,8 @@ impl fmt::Display for JobStatus {
             writeln!(f, "units     {done} of {total} of {task}{trial}")?;
         }
         if let (JobState::Running | JobState::Silent, Some(now)) = (self.state, &self.now) {
-            // The percentage is capped, because a rank may have done a part of other ranks' share.
+            // The percentage is capped, because a rank may have done work of other ranks in addition to its own
+            // share.
             let percent = (100.0 * now.done as f64 / now.total.max(1) as f64).min(100.0);
             let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
             let rate = per_second(now.rate, now.unit);
@@ -377,8 +382,8 @@ impl fmt::Display for JobStatus {
 }
 
 impl JobStatus {
-    /// Returns true if the same command would fail again in the same way, or if the error already says to run it
-    /// again.
+    /// Returns true if no advice to run the command again is needed: it would fail again in the same way, or the
+    /// error message `why` already contains that advice.
     fn says_what_to_do(&self, why: &str) -> bool {
         let for_good = self.exit_code.is_some_and(|code| FOR_GOOD.contains(&code));
         for_good || why.contains("run the same line again")

@@ -1,4 +1,5 @@
-//! The stages of tasks on a graph or list: each runs the trials that are not done yet, and makes their results durable.
+//! The stages that compute tasks on a graph or list. Each runs the trials that are missing, and stores their results
+//! durably.
 
 use crate::algo::run::Units;
 use crate::algo::{ALGORITHMS, ByInput, Devices, InputRef, Outcome, Run, Task, about_column};
@@ -26,7 +27,7 @@ fn contents(input: InputRef<'_>) -> Contents {
     }
 }
 
-/// Returns the number of units of a trial of `task`, and the unit in which its progress is shown.
+/// Returns the number of work units of a trial of `task`, and the unit in which its progress is shown.
 fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
     match input {
         ByInput::Graph(graph) => {
@@ -37,7 +38,7 @@ fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
     }
 }
 
-/// Returns the bytes of an input that a trial reads.
+/// Returns the size in bytes of the input data that a trial reads.
 fn bytes(input: InputRef<'_>) -> u64 {
     match input {
         ByInput::Graph(graph) => graph.block_store.bytes() + graph.block_store.weights_bytes(),
@@ -53,8 +54,8 @@ impl Stage for AlgorithmStage {
         vec![self.0.name()]
     }
 
-    /// Runs the trials that are left. If all results are there, removes the task's journals and checkpoints instead,
-    /// because nothing would read or repair them any more.
+    /// Runs the missing trials. If all results exist, removes the task's journals and checkpoints instead, because
+    /// nothing would read or repair them any more.
     fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let task = &*self.0;
         let input = results.input()?;
@@ -70,16 +71,16 @@ impl Stage for AlgorithmStage {
 }
 
 impl AlgorithmStage {
-    /// Runs the trials that are left.
+    /// Runs the missing trials, and records each in the manifest.
     fn run_trials(&self, context: &Context, record: &mut RunRecord, input: InputRef<'_>, key: u64) -> Result<()> {
         let (task, name) = (&*self.0, self.0.name());
-        // Removes only files that the manifest lists. The columns of finished sources are listed in their journal, and
-        // stay.
+        // Removes only files that the manifest lists. The result files of completed source vertices are listed in the
+        // task's journal, and remain.
         forget_files(context, &mut record.manifest, name)?;
         let of_task = record.manifest.tasks.entry(name.into()).or_default();
         let goes_on = of_task.is_of(key) && !of_task.done;
         if !of_task.is_of(key) {
-            // Time spent on another table or graph does not belong to this work.
+            // Time that was spent on another table or graph does not count for this task.
             record.manifest.spent.stages.remove(name);
         }
         let graph = input.graph().map(|graph| {
@@ -115,7 +116,7 @@ impl AlgorithmStage {
         Ok(())
     }
 
-    /// Runs one trial. Returns its outcome, the files it wrote, and the device it ran on.
+    /// Runs one trial. Returns its outcome, the files that it wrote, and the device on which it ran.
     fn run_trial(
         &self,
         context: &Context,
@@ -163,35 +164,36 @@ impl AlgorithmStage {
     }
 }
 
-/// Checks that all blocks were written without an error. A block that could not be made durable may have been read
-/// back with other contents. Only a job that keeps its graph waits for the disk; other jobs are about to delete the
-/// graph. Collective.
+/// Makes sure that no write of a block has failed, because such a block may have been read back with other contents. If
+/// the job keeps its graph, waits until all blocks are durable. Otherwise the graph is about to be deleted, so only the
+/// errors so far are checked. Collective.
 fn make_durable(context: &Context) -> Result<()> {
     let durable = if context.job.keep { context.syncer.wait() } else { context.syncer.check() };
-    // All ranks wrote blocks. A rank that failed must end the job before the others count the blocks as done.
+    // All ranks wrote blocks. A rank that failed must end the job before the others record the task as complete.
     context.comm.barrier();
     durable.inspect_err(|_| {
-        // The journals and checkpoints are useless now. A failure to remove them is ignored: the error itself says
-        // enough.
+        // The journals and checkpoints are useless now. If they can't be removed, only the first error is reported.
         let _ = std::fs::remove_dir_all(context.job.workdir.join("units"));
     })
 }
 
-/// The stage that removes results of other inputs, and unfinished results of other tables, before the first task
-/// runs.
+/// The stage that removes outdated results before the first task runs: results of other inputs, and incomplete
+/// results of other tables.
 pub(crate) struct OtherResults;
 
 impl Stage for OtherResults {
-    /// Removes the records and files of tasks on another graph or with another first id. Results that were found without
-    /// direction stay when the graph gets direction. Also removes unfinished tasks with another table. A finished task
-    /// with another table is replaced later, when the job runs that task.
+    /// Removes the records and files of tasks that were computed on another graph or with another first id. When the
+    /// graph becomes directed, results that were computed on the same undirected graph remain. Also removes
+    /// incomplete tasks whose table differs from the job file. A complete task whose table differs is replaced later,
+    /// when the job runs that task.
     ///
     /// # Errors
-    /// [`crate::error::Error::Occupied`] if other tables have finished results with another first id.
+    /// [`crate::error::Error::Occupied`] if tables that this job lacks have complete results with another first id.
     fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let (manifest, contents) = (&mut record.manifest, contents(results.input()?));
         let keys: Vec<u64> = context.job.tasks.iter().map(|task| task_key(&**task, contents)).collect();
-        // Results of another graph are refused before, unless tables or `keep` switched to the graph with direction.
+        // Results of another graph were refused before, unless only the direction changed, because of a table or
+        // `keep`.
         if let Some(before) = manifest.content().filter(|&before| before != contents.edges) {
             manifest.tasks.iter_mut().for_each(|(name, record)| record.adopt_direction(name, before, contents.edges));
         }
@@ -209,7 +211,7 @@ impl Stage for OtherResults {
                 context.on_leader(|| remove_unlisted(&context.job.workdir, manifest, &name))?;
             }
         }
-        // Unfinished results of another format, and all results of a manifest that is lost, are made again.
+        // Incomplete results in another format, and all results after the manifest was lost, are computed again.
         let has_other_format = |record: &TaskRecord| !record.done && record.format != context.job.format;
         let is_unlisted = |name: &str| manifest.is_lost || manifest.tasks.get(name).is_some_and(has_other_format);
         for name in ALGORITHMS.iter().map(|algorithm| algorithm.name).filter(|name| is_unlisted(name)) {
@@ -220,13 +222,14 @@ impl Stage for OtherResults {
     }
 }
 
-/// Removes results that a killed run wrote but could not record, in the folder of the algorithm and in `out` itself.
+/// Removes result files that the manifest does not list, because a run was killed before it recorded them. They are
+/// in the algorithm's folder and in `out` itself.
 fn remove_unlisted(workdir: &Path, manifest: &Manifest, algorithm: &str) -> Result<()> {
     let out = workdir.join("out");
     let listed = manifest.tasks.values().flat_map(|record| record.outputs.keys());
     let listed: HashSet<PathBuf> = listed.map(|file| workdir.join(file)).collect();
     let (of_all, folder) = (WalkDir::new(&out).max_depth(1), out.join(algorithm));
-    // A table is named after its algorithm; in the folder of the algorithm it is named after a source.
+    // A result table is named after its algorithm; in the folder of the algorithm it is named after a source vertex.
     let table = out.join(format!("{algorithm}.parquet"));
     for entry in of_all.into_iter().chain(WalkDir::new(&folder)).filter_map(std::result::Result::ok) {
         let path = entry.path();
@@ -239,8 +242,8 @@ fn remove_unlisted(workdir: &Path, manifest: &Manifest, algorithm: &str) -> Resu
     Ok(())
 }
 
-/// Removes the result files of task `name`, so that none of them is mistaken for a file of this job. Files that other
-/// tasks also list stay. The record keeps all files listed until all are removed.
+/// Removes the result files of task `name`, so that none of them is mistaken for a result of this job. Files that
+/// other tasks also list remain. The record lists the files until all of them are removed.
 fn forget_files(context: &Context, manifest: &mut Manifest, name: &str) -> Result<()> {
     let Some(record) = manifest.tasks.get(name) else { return Ok(()) };
     let others = manifest.tasks.iter().filter(|(other, _)| *other != name);
@@ -263,14 +266,14 @@ fn remove_units(job: &Job, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the paths of the journals and checkpoints of the algorithms and trials for which `wants` returns true.
+/// Returns the paths of journals and checkpoints for which `wants`, called with algorithm and trial, returns true.
 fn units_of(job: &Job, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(job.workdir.join("units")).into_iter().flatten().flatten();
     let is_wanted = move |file: &str| Units::named(file).is_some_and(|(algorithm, trial, _)| wants(algorithm, trial));
     entries.filter(move |entry| entry.file_name().to_str().is_some_and(&is_wanted)).map(|entry| entry.path())
 }
 
-/// Removes a result file, and then the folders between it and `out` that are empty.
+/// Removes a result file, and then its parent folders below `out` that are empty.
 fn remove_output(path: &Path, out: &Path) -> Result<()> {
     remove_file(path)?;
     let mut between = path.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);

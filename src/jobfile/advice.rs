@@ -1,6 +1,6 @@
 //! Suggestions for misspelt keys and values.
 
-/// Returns true if a character may be part of a key without quotes.
+/// Returns true if a character is allowed in a bare key, which is a TOML key without quotes.
 pub fn is_bare(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }

@@ -1,8 +1,9 @@
-//! Mistakes in a job file, collected so that all of them are reported at once, each with its line and a caret.
+//! Collects the mistakes of a job file, so that all of them are reported at once, each with its line and a caret.
 //!
-//! Crates that draw such messages (annotate-snippets, miette) would only replace `render`. This module also decides
-//! which mistakes follow from others and are left out. A mistake is `FILE:LINE:COLUMN: what` and two more lines, so
-//! that editors can jump to it and many fit on a screen; those crates print five lines or more for each mistake.
+//! Crates that format such messages (annotate-snippets, miette) could only replace `render`. This module also decides
+//! which mistakes follow from others and are omitted. A mistake is printed as `FILE:LINE:COLUMN: what` and two more
+//! lines, so that editors can jump to it and many fit on a screen. Those crates print at least five lines per
+//! mistake.
 
 use crate::quote::{clip, printable};
 use std::collections::BTreeSet;
@@ -14,39 +15,41 @@ use toml::de::Error as SyntaxError;
 /// Maximum number of mistakes to report. A file with more mistakes is not a job file.
 const SHOWN: usize = 100;
 
-/// Maximum number of mistakes to report about broken TOML, such as an edge list given instead of the job file.
+/// Maximum number of mistakes to report if the TOML syntax is broken, as in an edge list given instead of the job
+/// file.
 const SHOWN_OF_BROKEN: usize = 10;
 
-/// End of the message for a key that is given twice. Such a mistake does not affect how the parser reads later lines.
+/// End of the message about a duplicate key. Unlike other syntax errors, a duplicate key does not affect how the parser
+/// reads later lines.
 const TWICE: &str = "is given twice";
 
 /// Maximum number of characters to show of a line of the job file.
 const WINDOW: usize = 110;
 
-/// A range of one of the texts from which a job is read.
+/// A byte range in the job file or in a `--set` argument.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextSpan {
-    /// Number of the text: 0 is the job file, n is the n-th `--set`.
+    /// Index of the text: 0 is the job file, n is the n-th `--set`.
     pub source: usize,
-    /// Offset in bytes of the start of the range.
+    /// Start of the range: a byte offset.
     pub start: usize,
-    /// Offset in bytes of the end of the range, exclusive.
+    /// End of the range (exclusive): a byte offset.
     pub end: usize,
 }
 
 impl TextSpan {
-    /// Returns the range `span` of the text with number `source`.
+    /// Returns the byte range `span` of the text with index `source`.
     pub fn new(source: usize, span: Range<usize>) -> Self {
         TextSpan { source, start: span.start, end: span.end }
     }
 
-    /// Returns true if the range is in a `--set`, and not in the job file.
+    /// Returns true if the range is in a `--set` argument, not in the job file.
     pub fn is_override(&self) -> bool {
         self.source > 0
     }
 }
 
-/// A mistake in a job file, and its place if it has one.
+/// A mistake in a job file, with its position if it has one.
 struct JobMistake {
     place: Option<TextSpan>,
     message: String,
@@ -54,11 +57,11 @@ struct JobMistake {
     syntax: bool,
 }
 
-/// The texts from which a job is read, and the mistakes in them.
+/// The job file and `--set` arguments from which a job is read, and the mistakes found in them.
 pub struct Diagnostics {
     file: String,
     texts: Vec<String>,
-    /// Offsets in bytes at which the lines of the job file begin, except the first line.
+    /// Byte offsets of the starts of the job file's lines, except the first line.
     line_starts: Vec<usize>,
     mistakes: Vec<JobMistake>,
 }
@@ -71,22 +74,22 @@ impl Diagnostics {
         Diagnostics { file, texts, line_starts, mistakes: Vec::new() }
     }
 
-    /// Returns the whole text with number `source`: 0 is the job file, n is the n-th `--set`.
+    /// Returns the whole text with index `source`: 0 is the job file, n is the n-th `--set`.
     pub fn text(&self, source: usize) -> &str {
         self.texts.get(source).map_or("", String::as_str)
     }
 
-    /// Returns the part of a text that is at `place`.
+    /// Returns the text in the range `place`.
     pub fn slice(&self, place: &TextSpan) -> &str {
         self.text(place.source).get(place.start..place.end).unwrap_or("")
     }
 
-    /// Adds a mistake at a place in the job file or a `--set`.
+    /// Adds a mistake at `place`, a range in the job file or in a `--set`.
     pub fn error(&mut self, place: &TextSpan, message: impl Into<String>) {
         self.mistakes.push(JobMistake { place: Some(place.clone()), message: message.into(), syntax: false });
     }
 
-    /// Adds a mistake that has no place, such as a table that the file lacks.
+    /// Adds a mistake that has no position, such as a missing table.
     pub fn missing(&mut self, message: impl Into<String>) {
         self.mistakes.push(JobMistake { place: None, message: message.into(), syntax: false });
     }
@@ -96,7 +99,7 @@ impl Diagnostics {
         let place = TextSpan::new(0, error.span().unwrap_or(0..0));
         let message = match error.message() {
             "duplicate key" => format!("'{}' {TWICE}", clip(self.slice(&place))),
-            // The parser makes this guess whenever it does not recognise a value.
+            // The parser returns this message whenever it does not recognise a value.
             other if other.starts_with("string values must be quoted") => match self.slice(&place) {
                 "" => "a value is missing after the '='".to_owned(),
                 _ => "this is not a TOML value; text needs quotes, as in \"16GiB\"".to_owned(),
@@ -106,7 +109,7 @@ impl Diagnostics {
         self.mistakes.push(JobMistake { place: Some(place), message, syntax: true });
     }
 
-    /// Returns a short text that refers to `place` in a message about another place: `line 5`, or the text of the
+    /// Returns a short description of `place`, for messages about another position: `line 5`, or the text of the
     /// `--set`.
     pub fn describe(&self, place: &TextSpan) -> String {
         if place.is_override() {
@@ -116,13 +119,13 @@ impl Diagnostics {
         }
     }
 
-    /// Formats all mistakes as one text, in the order of the file; returns `None` if there are none.
+    /// Formats all mistakes as one text, in file order. Returns `None` if there are none.
     pub fn report(&mut self) -> Option<String> {
         self.drop_consequences();
         if self.mistakes.is_empty() {
             return None;
         }
-        // The sort is stable, and mistakes without a place come last.
+        // The sort is stable, and mistakes without a position come last.
         self.mistakes.sort_by_key(|mistake| (mistake.place.is_none(), mistake.place.clone()));
         let most = if self.mistakes.iter().any(|mistake| mistake.syntax) { SHOWN_OF_BROKEN } else { SHOWN };
         let mut report: Vec<String> = self.mistakes.iter().take(most).map(|mistake| self.render(mistake)).collect();
@@ -132,8 +135,8 @@ impl Diagnostics {
         Some(report.join("\n"))
     }
 
-    /// Drops mistakes that may only follow from broken TOML. These are further mistakes on the same line, all mistakes
-    /// about something missing, and all mistakes after a line that may have confused the parser.
+    /// Drops mistakes that may only be consequences of broken TOML syntax: further mistakes on the same line, all
+    /// mistakes about something missing, and all mistakes after a line that may have confused the parser.
     fn drop_consequences(&mut self) {
         let mut broken = BTreeSet::new();
         let mut derailed = usize::MAX;
@@ -153,7 +156,7 @@ impl Diagnostics {
         let mut mistakes = std::mem::take(&mut self.mistakes);
         mistakes.retain(|mistake| match &mistake.place {
             None => false,
-            // The parser may have lost the table of the file to which an override belongs.
+            // The parser may have lost the table of the file that an override modifies.
             Some(place) if place.is_override() => derailed == usize::MAX,
             Some(place) => {
                 let line = self.line_number(place.start);
@@ -163,7 +166,7 @@ impl Diagnostics {
         self.mistakes = mistakes;
     }
 
-    /// Returns the number (from 1) of the line of the job file that contains byte `at`.
+    /// Returns the 1-based number of the job file's line that contains byte `at`.
     fn line_number(&self, at: usize) -> usize {
         1 + self.line_starts.partition_point(|&start| start <= at)
     }
@@ -194,7 +197,8 @@ impl Diagnostics {
     }
 }
 
-/// Returns the part of a long line around the character `column`, and the index of that character in this part.
+/// Returns an excerpt of a long line around the character at index `column`, and the index of that character in the
+/// excerpt.
 fn window(line: &str, column: usize) -> (String, usize) {
     let from = if column > WINDOW * 2 / 3 { column - WINDOW / 3 } else { 0 };
     let mut shown: String = line.chars().skip(from).take(WINDOW).map(printable).collect();
@@ -204,13 +208,14 @@ fn window(line: &str, column: usize) -> (String, usize) {
     if from == 0 { (shown, column) } else { (format!("…{shown}"), column - from + 1) }
 }
 
-/// Returns true if a broken line may also change the meaning of the lines after it.
+/// Returns true if this line, which has a syntax error, may also change how the parser reads later lines.
 fn derails(line: &str) -> bool {
     let line = line.trim();
     !line.contains('=') || ["[", "{", "\"\"\"", "'''"].iter().any(|opening| line.contains(opening))
 }
 
-/// Returns the start of the line that contains byte `at`, and the line without its line end.
+/// Returns the byte offset at which the line that contains byte `at` starts, and the line without its line
+/// terminator.
 fn line_at(text: &str, at: usize) -> (usize, &str) {
     let bytes = text.as_bytes();
     let at = at.min(bytes.len());

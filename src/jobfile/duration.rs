@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::quote::clip;
 
-/// Units of time with their milliseconds, longest first.
+/// Units of time as (name, length in milliseconds), longest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Parses a duration: the sum of whole or decimal numbers, each with a unit (`d h m s ms`), with optional blanks.
-/// Fractions of a millisecond are dropped.
+/// Parses a duration: the sum of integers or decimal numbers, each followed by a unit (`d h m s ms`), with optional
+/// blanks. Fractions of a millisecond are dropped.
 ///
 /// # Errors
-/// The mistake, as the end of the sentence "expected a duration …, ".
+/// The mistake, worded as the end of the sentence "expected a duration …, ".
 pub fn parse(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let shown = clip(text);
@@ -42,8 +42,8 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(total))
 }
 
-/// Formats a duration, in milliseconds if it is below a second and in whole seconds otherwise: `500ms`, `30s`, `1h30m`,
-/// `2d4h`. [`parse`] can read the result.
+/// Formats a duration, in milliseconds if it is shorter than a second and in whole seconds otherwise: `500ms`, `30s`,
+/// `1h30m`, `2d4h`. [`parse`] accepts the result.
 pub fn show(duration: Duration) -> String {
     if duration < Duration::from_secs(1) {
         return match duration.as_millis() {
@@ -63,7 +63,8 @@ pub fn show(duration: Duration) -> String {
     text
 }
 
-/// Converts a decimal number in a unit of `scale` milliseconds to milliseconds; `None` if it is malformed or too large.
+/// Converts the decimal `number`, in a unit of `scale` milliseconds, to milliseconds. Returns `None` if it is
+/// malformed or too large.
 fn milliseconds(number: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = match number.split_once('.') {
         Some((_, "")) => return None,

@@ -1,17 +1,18 @@
 //! Expands environment variables (`$VAR` and `${VAR}`) in paths.
 //!
 //! The crate shellexpand stops at the first variable that is not set, and accepts an empty one, so that `$SCRATCH/x`
-//! would become `/x`. This code reports all mistakes at once, each with its place, and an empty variable is an error.
+//! would become `/x`. This code reports all mistakes at once, each with the text at fault, and an empty variable is
+//! an error.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// A part of a path that can't be expanded, such as the name of a variable that is not set.
+/// A reference to a variable that can't be expanded, for example because the variable is not set.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpanded<'t> {
-    /// The part of the path, such as `$SCRATCH`.
+    /// The reference as the path contains it, such as `$SCRATCH`.
     pub piece: &'t str,
-    /// The reason why the part can't be expanded.
+    /// The reason why the reference can't be expanded.
     pub reason: String,
 }
 
@@ -19,7 +20,7 @@ pub struct Unexpanded<'t> {
 /// expanded again, and `$$` with `$`.
 ///
 /// # Errors
-/// Every piece that can't be expanded. Empty variables are among them: `$SCRATCH/x` must not become `/x`.
+/// All references that can't be expanded. Empty variables are among them, because `$SCRATCH/x` must not become `/x`.
 pub fn path<'t>(text: &'t str, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Vec<Unexpanded<'t>>> {
     let mut out = OsString::new();
     let mut wrong = Vec::new();

@@ -1,5 +1,6 @@
 //! Reads the keys of a job file as values of the right type. Every reader returns `None` after it has reported a
-//! mistake, so that the caller continues with the next key and with a default that is never used.
+//! mistake. The caller then continues with the next key, to report all mistakes at once, and the job is refused in
+//! the end.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -23,16 +24,16 @@ pub struct Section<'t> {
     table: Option<&'t TomlTable>,
 }
 
-/// A key that is present in the job file, with its value and with its name in messages, such as `limits.threads`.
+/// A key that is present in the job file, with its value and its name in messages, such as `limits.threads`.
 pub struct Field<'t> {
     /// Name of the table and of the key, joined by a dot.
     pub name: String,
-    /// The key and its value, with their places in the file.
+    /// The key and its value, with their positions in the text.
     pub entry: &'t TomlEntry,
 }
 
 impl<'t> Section<'t> {
-    /// Returns the table `name` of a job file. A value that is not a table counts as absent, because it has been
+    /// Returns the table `name` of a job file. A value that is not a table is treated as absent, because it has been
     /// reported before.
     pub fn of(root: &'t TomlTable, name: &str) -> Self {
         Section { name: name.to_owned(), table: root.get(name).and_then(|entry| entry.node.as_table()) }
@@ -46,8 +47,8 @@ impl<'t> Section<'t> {
 }
 
 impl<'t> Field<'t> {
-    /// Returns the place of the value in the job file. For a table it is the place of the key, because a table may be
-    /// written in several places.
+    /// Returns the position of the value in the job file. For a table it is the position of the key, because the
+    /// lines of a table may be scattered over the file.
     pub fn place(&self) -> &'t TextSpan {
         match self.entry.node.value {
             TomlValue::Table(_) => &self.entry.place,
@@ -55,12 +56,12 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// Reports a mistake in the value: `NAME: MESSAGE`.
+    /// Reports a mistake in the value, as `NAME: MESSAGE`.
     pub fn error(&self, message: &str, diagnostics: &mut Diagnostics) {
         diagnostics.error(self.place(), format!("{}: {message}", self.name));
     }
 
-    /// Reports a mistake in the use of the key: `NAME MESSAGE`.
+    /// Reports a mistake in the use of the key, as `NAME MESSAGE`.
     pub fn refuse(&self, message: &str, diagnostics: &mut Diagnostics) {
         diagnostics.error(&self.entry.place, format!("{} {message}", self.name));
     }
@@ -93,12 +94,12 @@ impl<'t> Field<'t> {
         self.expected(&format!("a whole number from {} to {}", range.start(), range.end()), diagnostics)
     }
 
-    /// Reads the id of a vertex: a whole number or a string.
+    /// Reads the id of a vertex: a non-negative integer or a string.
     pub fn id(&self, diagnostics: &mut Diagnostics) -> Option<InputId> {
         id(&self.entry.node).or_else(|| self.expected(ID, diagnostics))
     }
 
-    /// Reads a list of ids; a single id counts as a list of one.
+    /// Reads an array of ids, or a single id as an array of one.
     pub fn ids(&self, diagnostics: &mut Diagnostics) -> Option<Vec<InputId>> {
         let nodes = match &self.entry.node.value {
             TomlValue::Array(nodes) => nodes.as_slice(),
@@ -127,7 +128,7 @@ impl<'t> Field<'t> {
         string(&self.entry.node).is_some()
     }
 
-    /// Reads an array of two numbers. Each comes with a flag that is true if it is written as an integer.
+    /// Reads an array of two numbers. Returns each number with a flag that is true if it is written as an integer.
     pub fn pair(&self, diagnostics: &mut Diagnostics) -> Option<[(f64, bool); 2]> {
         if let TomlValue::Array(nodes) = &self.entry.node.value
             && let [first, second] = nodes.as_slice()
@@ -138,7 +139,7 @@ impl<'t> Field<'t> {
         self.expected("two numbers, such as [1, 1000] or [0.0, 1.0]", diagnostics)
     }
 
-    /// Reads a number for which `is_allowed` is true; `what` describes the allowed numbers for messages.
+    /// Reads a number for which `is_allowed` is true. `what` describes the allowed numbers in messages.
     fn number(&self, what: &str, is_allowed: impl Fn(&f64) -> bool, diagnostics: &mut Diagnostics) -> Option<f64> {
         let number = number(&self.entry.node).map(|(number, _)| number);
         number.filter(is_allowed).or_else(|| self.expected(what, diagnostics))
@@ -155,12 +156,12 @@ impl<'t> Field<'t> {
         self.number("a number from 0 to 1", |number| (0.0..=1.0).contains(number), diagnostics)
     }
 
-    /// Reads a number from 0 to below 1.
+    /// Reads a number that is at least 0 and less than 1.
     pub fn fraction(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
         self.number("a number from 0 to below 1", |number| (0.0..1.0).contains(number), diagnostics)
     }
 
-    /// Reads one of the words in `known`, and returns the value paired with it.
+    /// Reads a string that must be one of the names in `known`, and returns the value that is paired with it.
     pub fn choice<T: Clone>(&self, known: &[(&str, T)], diagnostics: &mut Diagnostics) -> Option<T> {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let Some(word) = string(&self.entry.node) else {
@@ -175,7 +176,7 @@ impl<'t> Field<'t> {
         choice
     }
 
-    /// Reads a size such as `"16GiB"`, in bytes. It must be greater than 0.
+    /// Reads a size, such as `"16GiB"` or a number of bytes, and returns it in bytes. It must be greater than 0.
     pub fn size(&self, diagnostics: &mut Diagnostics) -> Option<u64> {
         let size = match &self.entry.node.value {
             TomlValue::Integer(integer) => u64::try_from(*integer).map_err(|_| None),
@@ -191,7 +192,8 @@ impl<'t> Field<'t> {
         None
     }
 
-    /// Reads the columns of an input file: "auto", an array of numbers or names, or such a list as one string.
+    /// Reads the columns of an input file: "auto", an array of column numbers or names, or such an array as one
+    /// string.
     pub fn columns(&self, diagnostics: &mut Diagnostics) -> Option<Columns> {
         let columns = match &self.entry.node.value {
             TomlValue::String(text) => text.parse(),
@@ -235,7 +237,7 @@ impl<'t> Field<'t> {
         string(&self.entry.node).or_else(|| self.expected("a string", diagnostics))
     }
 
-    /// Reads a table. Returns its tree of values, and a section that reads its keys.
+    /// Reads a table. Returns its tree of values and a section that reads its keys.
     pub fn section(&self, diagnostics: &mut Diagnostics) -> Option<(&'t TomlTable, Section<'t>)> {
         match self.entry.node.as_table() {
             Some(table) => Some((table, Section { name: self.name.clone(), table: Some(table) })),
@@ -301,7 +303,7 @@ impl<'t> Field<'t> {
     }
 }
 
-/// Returns the number in a node, and true if it is written as an integer; `None` if the value is not a number.
+/// Returns (number, whether it is written as an integer) for a value of the job file; `None` if it is not a number.
 fn number(node: &TomlNode) -> Option<(f64, bool)> {
     match node.value {
         TomlValue::Integer(integer) => Some((integer as f64, true)),
@@ -310,7 +312,8 @@ fn number(node: &TomlNode) -> Option<(f64, bool)> {
     }
 }
 
-/// Returns the vertex id in a node, which may be a whole number or a string; `None` for any other value.
+/// Returns a value of the job file as a vertex id, if it is a non-negative integer or a string; `None` for any other
+/// value.
 fn id(node: &TomlNode) -> Option<InputId> {
     match &node.value {
         TomlValue::Integer(number) => u64::try_from(*number).ok().map(InputId::Number),
@@ -326,7 +329,7 @@ fn string(node: &TomlNode) -> Option<&str> {
     }
 }
 
-/// Describes a value of the job file, for messages "expected …, found …".
+/// Describes a value of the job file, for messages of the form "expected …, found …".
 fn found(node: &TomlNode, diagnostics: &Diagnostics) -> String {
     let written = clip(diagnostics.slice(&node.place));
     match &node.value {
@@ -338,8 +341,8 @@ fn found(node: &TomlNode, diagnostics: &Diagnostics) -> String {
     }
 }
 
-/// Returns the place of `piece` within the string at `place` in the job file. If escapes hide the piece, returns the
-/// place of the whole string.
+/// Returns the position of `piece` within the string at `place` in the job file. If the piece does not occur there
+/// literally, because of escapes, returns the position of the whole string.
 fn within(place: &TextSpan, piece: &str, diagnostics: &Diagnostics) -> TextSpan {
     match diagnostics.slice(place).find(piece) {
         Some(at) => TextSpan::new(place.source, place.start + at..place.start + at + piece.len()),

@@ -1,5 +1,5 @@
-//! Keys of job files. Each key has one definition, which parsing, suggestions, `gpugraph help` and the tests of the
-//! documentation use.
+//! Keys of job files. Each key has one definition, which is used for parsing, suggestions, `gpugraph help` and the
+//! tests of the documentation.
 
 use super::diagnostics::Diagnostics;
 use super::field::{Field, Section};
@@ -13,17 +13,17 @@ pub struct Key<T: 'static> {
 
 /// How the value of a key is read.
 enum KeyKind<T: 'static> {
-    /// The value is one of these words; the first is the default.
+    /// One of these words; the first is the default.
     Choice(&'static [(&'static str, T)]),
-    /// The value may be anything that the parser of the key takes.
+    /// Any value that the key's parser accepts.
     Other {
-        /// The values that the key takes, in words.
+        /// The values that the key accepts, in words.
         values: &'static str,
         /// The default, as TOML or in words.
         default: &'static str,
-        /// Returns the value of a key that is absent.
+        /// Function that returns the default, for a key that is absent.
         absent: fn() -> T,
-        /// Reads a value, and returns `None` after a mistake.
+        /// Function that reads a value; it returns `None` after a mistake.
         read: fn(&Field<'_>, &mut Diagnostics) -> Option<T>,
     },
 }
@@ -32,9 +32,9 @@ enum KeyKind<T: 'static> {
 pub trait AnyKey: Sync {
     /// Returns the name of the key.
     fn name(&self) -> &'static str;
-    /// Returns what the key does, in words.
+    /// Returns a description of what the key does.
     fn meaning(&self) -> &'static str;
-    /// Returns the values that the key takes, in words.
+    /// Returns a description of the values that the key accepts.
     fn values(&self) -> String;
     /// Returns the default of the key, as TOML or in words.
     fn default(&self) -> String;
@@ -46,8 +46,8 @@ impl<T: Clone> Key<T> {
         Key { name, meaning, kind: KeyKind::Choice(words) }
     }
 
-    /// Defines a key. `values` and `default` describe its values and its default, in words or as TOML. `absent` returns
-    /// the default, and `read` reads a value.
+    /// Defines a key. `values` and `default` describe its values and its default, in words or as TOML. `absent`
+    /// returns the default, and `read` reads a value.
     pub const fn new(
         name: &'static str,
         (values, default): (&'static str, &'static str),
@@ -100,8 +100,8 @@ impl Key<bool> {
 }
 
 impl Key<()> {
-    /// Defines a key whose value the caller reads, from what [`Self::field`] returns. `about` describes the values and
-    /// the default, in words or as TOML.
+    /// Defines a key whose value the caller reads itself from the result of [`Self::field`]. `about` is (values,
+    /// default), each described in words or as TOML.
     pub const fn of_field(name: &'static str, about: (&'static str, &'static str), meaning: &'static str) -> Key<()> {
         Key::new(name, about, meaning, || (), |_, _| Some(()))
     }

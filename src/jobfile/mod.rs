@@ -1,8 +1,8 @@
-//! Parses a job file as TOML: a tree of values with their places, and a report of every mistake at once.
+//! Parses a job file as TOML: a tree of values with their positions, and a report of all mistakes at once.
 //!
 //! A [`Section`] reads a table and a [`Field`] reads a key; both add mistakes to [`Diagnostics`] and continue. serde
-//! isn't used, because it stops at the first mistake. [`crate::config`] lists the tables; each algorithm reads its own
-//! table.
+//! isn't used, because it stops at the first mistake. [`crate::config`] defines the tables; each algorithm reads its
+//! own table.
 
 pub mod advice;
 pub mod diagnostics;

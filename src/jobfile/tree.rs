@@ -1,5 +1,5 @@
-//! The job file as a tree of values with their places. Unlike the parser's own tree, this tree owns its values, so that
-//! the values of `--set` can be inserted.
+//! The job file as a tree of values with their positions. Unlike the parser's own tree, this tree owns its values, so
+//! that the values of `--set` can be inserted.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ use super::diagnostics::TextSpan;
 pub enum TomlValue {
     /// A string, with escapes resolved.
     String(String),
-    /// An integer. If it does not fit in 128 bits, it is the nearest number that does, which every range check refuses.
+    /// An integer. An integer that does not fit in 128 bits is replaced by the nearest one that does, which every
+    /// range check refuses.
     Integer(i128),
     /// A floating-point number.
     Float(f64),
@@ -49,10 +50,10 @@ impl fmt::Display for TomlValue {
     }
 }
 
-/// A value and its place in the job file.
+/// A value and its position in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TomlNode {
-    /// Place of the value.
+    /// Position of the value.
     pub place: TextSpan,
     /// The value.
     pub value: TomlValue,
@@ -63,13 +64,13 @@ pub struct TomlNode {
 pub struct TomlEntry {
     /// Name of the key.
     pub key: String,
-    /// Place of the key.
+    /// Position of the key.
     pub place: TextSpan,
     /// The value.
     pub node: TomlNode,
 }
 
-/// A table of a job file, written in any form (`[header]`, inline, dotted keys).
+/// A table of a job file, whatever its syntax (`[header]`, inline, dotted keys).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TomlTable {
     /// Entries of the table in the order of the file.
@@ -77,8 +78,8 @@ pub struct TomlTable {
 }
 
 impl TomlTable {
-    /// Converts a table that the TOML parser returned. The parsed text is part of text `source` and begins `shift`
-    /// bytes into it.
+    /// Converts a table that the TOML parser returned. The parsed text is the part of text `source` that starts at
+    /// byte `shift`.
     pub fn new(parsed: &DeTable<'_>, source: usize, shift: usize) -> Self {
         let mut entries: Vec<TomlEntry> = parsed
             .iter()
@@ -104,8 +105,8 @@ impl TomlTable {
 }
 
 impl TomlNode {
-    /// Converts a value that the TOML parser returned for the text at `place`. Places within the value are `shift`
-    /// bytes further than the parser reports.
+    /// Converts a value that the TOML parser returned. `place` is its position. The positions of nested values are
+    /// those that the parser reports plus `shift` bytes.
     pub fn new(parsed: &DeValue<'_>, place: TextSpan, shift: usize) -> Self {
         let source = place.source;
         let value = match parsed {
@@ -125,7 +126,7 @@ impl TomlNode {
         TomlNode { place, value }
     }
 
-    /// Returns the table, if the value is one.
+    /// Returns the value as a table; `None` if it is not a table.
     pub fn as_table(&self) -> Option<&TomlTable> {
         match &self.value {
             TomlValue::Table(table) => Some(table),

@@ -1,4 +1,4 @@
-//! Builds a graph from one of its sources: files, a generator, or edges in memory.
+//! Builds a graph from files, from a generator, or from edges in memory.
 
 use super::context::Context;
 use super::graph::Graph;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Keys of a table of a job file, and their values.
+/// Keys of a job-file table, with their values.
 pub(super) type Keys = BTreeMap<String, KeyValue>;
 
-/// The value of a key of a job file. [`toml::Value`] has no numbers from 2^63 on.
+/// Value of a job-file key. Unlike [`toml::Value`], it can represent integers from 2^63 on.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(super) enum KeyValue {
@@ -27,7 +27,7 @@ pub(super) enum KeyValue {
     Table(Keys),
 }
 
-/// Where the edges of a graph come from.
+/// Source of the edges of a graph.
 #[derive(Clone, Default)]
 enum Source {
     #[default]
@@ -71,7 +71,7 @@ impl GraphBuilder {
         self.generated("kronecker", scale, edge_factor, seed)
     }
 
-    /// Generates a graph of 2^`scale` vertices and `edge_factor` edges per vertex, with random ends.
+    /// Generates a graph of 2^`scale` vertices and `edge_factor` edges per vertex, whose ends are uniformly random.
     pub fn uniform(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
         self.generated("uniform", scale, edge_factor, seed)
     }
@@ -86,12 +86,13 @@ impl GraphBuilder {
         self.option("format", KeyValue::Text(format.into()))
     }
 
-    /// Names the columns of text or Parquet that have the ends of edges, and the weight if there is a third name.
+    /// Names the columns of text or Parquet files that contain the source and the target of each edge. A third name,
+    /// if given, is the column of weights.
     pub fn columns(self, names: &[&str]) -> GraphBuilder {
         self.option("columns", KeyValue::List(names.iter().map(|&name| KeyValue::Text(name.into())).collect()))
     }
 
-    /// Like [`GraphBuilder::columns`], by the numbers of the columns, which count from 1.
+    /// Like [`GraphBuilder::columns`], but selects the columns by 1-based index instead of name.
     pub fn columns_at(self, numbers: &[u32]) -> GraphBuilder {
         self.option("columns", KeyValue::List(numbers.iter().map(|&number| KeyValue::Number(number.into())).collect()))
     }
@@ -101,38 +102,40 @@ impl GraphBuilder {
         self.option("skip_lines", KeyValue::Number(lines.into()))
     }
 
-    /// Keeps the direction of edges, for searches and shortest paths. Triangles ignore it.
+    /// Makes the graph directed. Searches and shortest paths then follow the direction of edges; triangle counts
+    /// ignore it.
     pub fn directed(self, directed: bool) -> GraphBuilder {
         self.option("directed", KeyValue::Flag(directed))
     }
 
-    /// Sets the id of the first vertex, 0 or 1, for formats that count from 1.
+    /// Sets the id of the first vertex in calls and results: 0 or 1. Only formats with 1-based ids allow 1.
     pub fn first_id(self, first: u32) -> GraphBuilder {
         self.option("first_id", KeyValue::Number(first.into()))
     }
 
-    /// Reads the ids of text, CSV or Parquet as strings, such as names and words ([`Graph::labels`]). An id of digits
-    /// is a string, too.
+    /// Reads the ids in text, CSV or Parquet files as strings, such as names and words ([`Graph::labels`]). An id of
+    /// digits is a string, too.
     pub fn string_ids(self) -> GraphBuilder {
         self.option("ids", KeyValue::Text("string".into()))
     }
 
     /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another type
-    /// is named, [`Self::build`] refuses them.
+    /// is named, [`Self::build`] returns an error.
     pub fn weights(mut self, weights: Weights) -> GraphBuilder {
         self.weights = weights;
         self
     }
 
-    /// Sets the number of vertices of a graph from memory, if ids without edges are vertices, too.
+    /// Sets the number of vertices of a graph from memory, so that ids without edges are vertices, too.
     pub fn vertices(mut self, vertices: u64) -> GraphBuilder {
         self.vertices = Some(vertices);
         self
     }
 
-    /// Keeps the graph in this folder, which becomes a workdir like the workdir of a job. The next build with the same
-    /// input finds it there, [`Graph::open`] opens it without the input, and a later build resumes one that was killed.
-    /// Without this setting, the graph is in the context's temporary folder, and is removed when the graph is dropped.
+    /// Stores the graph in this folder, which becomes a workdir like that of a job. The next build with the same input
+    /// reuses the stored graph, or resumes a build that was killed. [`Graph::open`] opens the stored graph without the
+    /// input. Without this setting, the files are in the context's temporary folder and are deleted when the graph is
+    /// dropped.
     pub fn spill_to(mut self, folder: impl Into<PathBuf>) -> GraphBuilder {
         self.spill_to = Some(folder.into());
         self
@@ -146,9 +149,9 @@ impl GraphBuilder {
     /// Reads the edges and prepares the graph.
     ///
     /// # Errors
-    /// Errors of a job: [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that exclude each other,
+    /// Errors of a job: [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that are mutually exclusive,
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) for edges that can't be read,
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) with the limit that is enough, and others.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) with the smallest sufficient limit, and others.
     pub fn build(self, context: &Context) -> Result<Graph> {
         let GraphBuilder { source, paths, mut options, vertices, mut weights, spill_to } = self;
         let input_spec = match source {
@@ -205,7 +208,7 @@ impl GraphBuilder {
     }
 }
 
-/// Returns a path as it is written in a job. A job expands variables there, so a dollar becomes two.
+/// Returns `path` as a job file spells it. Job files expand variables in paths, so each `$` is doubled.
 ///
 /// # Errors
 /// [`Error::Usage`] if it is not UTF-8.
@@ -214,13 +217,13 @@ pub(super) fn path_text(path: &Path) -> Result<String> {
     text.ok_or_else(|| Error::Usage(format!("{}: expected a path in UTF-8; rename it", path.display())))
 }
 
-/// A number type that weights in memory may have: `u32`, `u64`, `f32` or `f64`.
+/// Number type of weights in memory: `u32`, `u64`, `f32` or `f64`.
 pub trait Weight: Copy + Send + Sync + private::Sealed + 'static {}
 
 mod private {
     use crate::formats::WeightType;
 
-    /// Methods of weights that only this crate may call.
+    /// Sealed trait of weight types, with methods that only this crate may call.
     pub trait Sealed {
         const KIND: WeightType;
 
@@ -293,7 +296,7 @@ impl<W: Weight> EdgeList for WeightedPairs<W> {
     }
 }
 
-/// Edges whose weights are left out.
+/// Wrapper around an edge list that hides its weights.
 pub(super) struct Unweighted(pub(super) Arc<dyn EdgeList>);
 
 impl EdgeList for Unweighted {

@@ -1,4 +1,4 @@
-//! A value for each vertex of a graph.
+//! Columns: one value per vertex of a graph, accessed by vertex id.
 
 use crate::error::{Error, Result};
 use crate::graph::ids::{FirstId, InputId};
@@ -13,29 +13,29 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The ids to which the rows of a column belong.
+/// Vertex ids of the rows of a column.
 #[derive(Debug, Clone)]
 pub(super) enum RowIds {
     /// Row `i` belongs to the vertex with id `i`. Rows before `first` belong to no vertex.
     Dense { first: u64 },
-    /// Row `i` belongs to the vertex whose id is in row `i` of this list, which ascends.
+    /// Row `i` belongs to the vertex with id `list[i]`. The list is in ascending order.
     Sparse(Arc<IdList>),
 }
 
-/// The ids of a graph whose ids are sparse, in ascending order.
+/// Storage of the ascending list of vertex ids of a graph with sparse ids.
 #[derive(Debug)]
 pub(super) enum IdList {
-    /// The ids in the file of the graph.
+    /// Ids in the file of the prepared graph.
     Stored(Mapped),
-    /// The ids in the column that a job wrote.
+    /// Ids in a result column that a job wrote.
     Column(MappedColumn<u64>),
-    /// The ids in memory, because they count from another first id than the stored ones.
+    /// Ids in memory: the stored ids plus the first id, if that is not 0.
     Owned(Vec<u64>),
 }
 
 impl IdList {
-    /// Opens the ascending list of the vertex ids of `graph`. `first` is the id from which users count, which is added
-    /// to every stored id. Fails if there is no graph or no list.
+    /// Opens the ascending list of the vertex ids of `graph`. `first` (0 or 1) is the user's first vertex id and is
+    /// added to every stored id. Fails if there is no graph or no list.
     pub(super) fn of(graph: Option<&Graph>, first: FirstId) -> Result<IdList> {
         let list = graph.map(Graph::sparse_ids).transpose()?.flatten();
         let list = list.ok_or_else(|| Error::internal("open the list of ids", "there is none"))?;
@@ -54,7 +54,7 @@ impl IdList {
     }
 }
 
-/// The ids of the vertices of a graph whose ids are sparse, in ascending order. It derefs to a slice. Clones are cheap.
+/// Vertex ids of a graph whose ids are sparse, in ascending order. The type derefs to a slice. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Ids(Arc<IdList>);
 
@@ -67,19 +67,19 @@ impl Deref for Ids {
 }
 
 impl RowIds {
-    /// Returns the ids if they are sparse.
+    /// Returns the vertex ids of the rows if ids are sparse; `None` if they are dense.
     pub(super) fn sparse(&self) -> Option<Ids> {
         if let RowIds::Sparse(ids) = self { Some(Ids(Arc::clone(ids))) } else { None }
     }
 
-    /// Returns the number of rows before the row of the first vertex.
+    /// Returns the number of rows at the top that belong to no vertex.
     pub(super) fn rows_before(&self) -> u64 {
         if let RowIds::Dense { first } = self { *first } else { 0 }
     }
 }
 
-/// The strings that are the ids of a graph's vertices, in ascending order of their bytes. The vertex of the string at
-/// position `i` has the id `i`. Clones are cheap.
+/// The string ids of a graph's vertices, in ascending byte order. The vertex whose string is at index `i` has the
+/// numeric id `i`. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Labels(Arc<NameList>);
 
@@ -88,22 +88,23 @@ impl Labels {
         Labels(Arc::new(names))
     }
 
-    /// Returns the string of the vertex with this id; `None` if there is no such vertex.
+    /// Returns the string of the vertex with this numeric id; `None` if there is no such vertex.
     pub fn get(&self, id: u64) -> Option<&[u8]> {
         self.0.lines().get(id)
     }
 
-    /// Returns the id of the vertex with this string; `None` if there is no such vertex.
+    /// Returns the numeric id of the vertex with this string; `None` if there is no such vertex.
     pub fn find(&self, label: impl AsRef<[u8]>) -> Option<u64> {
         self.0.lines().find(label.as_ref())
     }
 
-    /// Returns the strings in order.
+    /// Returns the strings in ascending byte order, which is the order of the numeric ids.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.0.lines().iter()
     }
 
-    /// Returns the string of the vertex `id` as a value for an algorithm's table; an error if it is not UTF-8.
+    /// Returns the string of the vertex with numeric id `id` as a value for a job-file table; an error if it is not
+    /// UTF-8.
     pub(super) fn key(&self, id: u64) -> Result<InputId> {
         let label = self.get(id).unwrap_or_default();
         let text = std::str::from_utf8(label).map_err(|_| {
@@ -114,10 +115,11 @@ impl Labels {
     }
 }
 
-/// A value for each vertex, in a file that is mapped to memory. It derefs to a slice.
+/// One value per vertex, in a memory-mapped file. The type derefs to a slice of the values.
 ///
-/// If ids are small, the value of the vertex with id `v` is `column[v]`. If ids are sparse (hashes, account numbers),
-/// row `i` belongs to the `i`-th smallest id. [`Column::get`] and [`Column::iter`] use ids in both cases.
+/// If ids are dense (0-based or 1-based), the value of the vertex with id `v` is `column[v]`. If ids are sparse
+/// (hashes, account numbers), `column[i]` belongs to the vertex with the `i`-th smallest id. [`Column::get`] and
+/// [`Column::iter`] use ids in both cases.
 #[derive(Debug, Clone)]
 pub struct Column<T> {
     values: Arc<MappedColumn<T>>,
@@ -130,7 +132,7 @@ impl<T: Value> Column<T> {
         Ok(Column { values: Arc::new(MappedColumn::open(path)?), ids: ids.clone() })
     }
 
-    /// Returns the value of the vertex with this id in the input; `None` if there is none.
+    /// Returns the value of the vertex with this id; `None` if there is no such vertex.
     pub fn get(&self, id: u64) -> Option<T> {
         let row = match &self.ids {
             RowIds::Dense { first } => usize::try_from(id).ok().filter(|_| id >= *first)?,
@@ -139,7 +141,7 @@ impl<T: Value> Column<T> {
         self.values.values().get(row).copied()
     }
 
-    /// Returns the id and the value of each vertex, by ascending id.
+    /// Returns the (id, value) pair of each vertex, by ascending id.
     pub fn iter(&self) -> impl Iterator<Item = (u64, T)> + '_ {
         let first = self.ids.rows_before() as usize;
         let id = move |row: usize| if let RowIds::Sparse(ids) = &self.ids { ids.ids()[row] } else { row as u64 };
@@ -154,7 +156,7 @@ impl<T: Value> Column<T> {
         self.write(path.as_ref(), |out| out.write_all(self.values.file()))
     }
 
-    /// Writes the column as text with the columns `id` and `name`.
+    /// Writes a CSV file with two columns: `id`, and the values. `name` is the header of the second column.
     ///
     /// # Errors
     /// Errors of [`Self::write_npy`].

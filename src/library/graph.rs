@@ -24,12 +24,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A vertex, by its id in the input. [`Graph::vertex`] returns one after a check that the graph has it.
+/// A vertex of a graph, identified by its id in the input. [`Graph::vertex`] and [`Graph::vertex_of`] create one,
+/// after checking that it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vertex(u64);
 
 impl Vertex {
-    /// Returns the id in the input.
+    /// Returns the vertex's id in the input.
     pub fn id(self) -> u64 {
         self.0
     }
@@ -43,8 +44,8 @@ impl fmt::Display for Vertex {
 
 /// A graph that is ready for algorithms.
 ///
-/// Loops and repeated edges are dropped. Edges are in files that are mapped to memory. A graph that fits stays in the
-/// page cache, and a larger one is read from the disk.
+/// Self-loops and duplicate edges are dropped. Edges are in memory-mapped files. A graph that fits in memory stays in
+/// the page cache; a larger graph is read from disk again in each pass.
 ///
 /// ```
 /// use gpugraph::{Context, Graph};
@@ -67,7 +68,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Returns a builder to which no source of edges is added yet.
+    /// Returns a builder without a source of edges.
     pub fn builder() -> GraphBuilder {
         GraphBuilder::default()
     }
@@ -93,12 +94,13 @@ impl Graph {
         Graph::builder().edges(Arc::new(WeightedPairs { pairs: Pairs(pairs), weights })).build(context)
     }
 
-    /// Opens the graph in `workdir`, which a job with `keep = true` or [`GraphBuilder::spill_to`] left there. The graph
-    /// stays unchanged.
+    /// Opens the graph that a job with `keep = true` or [`GraphBuilder::spill_to`] stored in `workdir`. The stored
+    /// graph is not modified.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if there is no graph, [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt)
-    /// if it has changed, [`ErrorKind::Busy`](crate::ErrorKind::Busy) if another process builds it.
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if there is no graph,
+    /// [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt) if its files were modified,
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) if another process is building it.
     pub fn open(workdir: impl AsRef<Path>, context: &Context) -> Result<Graph> {
         let temporary = TemporaryFolder::new(context.folder())?;
         let path = temporary.path().to_owned();
@@ -148,7 +150,7 @@ impl Graph {
         self.info.vertices
     }
 
-    /// Returns the number of edges, without loops and repeats.
+    /// Returns the number of edges, without self-loops and duplicates.
     pub fn edges(&self) -> u64 {
         self.edges
     }
@@ -158,12 +160,12 @@ impl Graph {
         self.info.vertices - self.info.connected
     }
 
-    /// Returns the number of edges in the input that are loops.
+    /// Returns the number of self-loops in the input.
     pub fn self_loops(&self) -> u64 {
         self.info.loops
     }
 
-    /// Returns the number of edges in the input that repeat others.
+    /// Returns the number of duplicate edges in the input: edges that repeat an earlier one.
     pub fn duplicates(&self) -> u64 {
         self.info.edges - self.info.loops - self.edges
     }
@@ -173,12 +175,12 @@ impl Graph {
         self.max_degree
     }
 
-    /// Returns true if the graph keeps the direction of edges.
+    /// Returns true if the graph is directed.
     pub fn is_directed(&self) -> bool {
         self.info.direction == Direction::Directed
     }
 
-    /// Returns the type of weights, if edges have some.
+    /// Returns the number type of the weights; `None` for an unweighted graph.
     pub(super) fn weight_type(&self) -> Option<crate::formats::WeightType> {
         self.info.weights.map(|weights| weights.kind)
     }
@@ -188,18 +190,19 @@ impl Graph {
         self.info.weights.is_some()
     }
 
-    /// Returns the ids of all vertices in ascending order if ids are sparse; `None` if they count from 0 or 1.
+    /// Returns the ids of all vertices in ascending order if ids are sparse; `None` if they are dense (0-based or
+    /// 1-based).
     pub fn ids(&self) -> Option<Ids> {
         self.ids.sparse()
     }
 
-    /// Returns the strings of the vertices if the input has strings as ids. Ids are then the positions in their sorted
-    /// list.
+    /// Returns the string ids of the vertices; `None` if the ids in the input are numbers. The numeric id of a vertex
+    /// is the index of its string in this sorted list.
     pub fn labels(&self) -> Option<Labels> {
         self.labels.clone()
     }
 
-    /// Returns the number of rows at the top of a column that belong to no vertex: 1 if ids count from 1, otherwise 0.
+    /// Returns the number of rows at the top of a column that belong to no vertex: 1 if ids are 1-based, otherwise 0.
     pub fn rows_before(&self) -> u64 {
         self.ids.rows_before()
     }
@@ -207,7 +210,7 @@ impl Graph {
     /// Returns the vertex with this id.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the graph has none.
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the graph has no such vertex.
     pub fn vertex(&self, id: u64) -> Result<Vertex> {
         let has = match &self.ids {
             RowIds::Dense { first } => id.checked_sub(*first).is_some_and(|raw| raw < self.info.vertices),
@@ -219,10 +222,10 @@ impl Graph {
         }
     }
 
-    /// Returns the vertex whose id in the input is this string.
+    /// Returns the vertex whose string id in the input is `label`.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the graph has none.
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the graph has no such vertex.
     pub fn vertex_of(&self, label: &str) -> Result<Vertex> {
         let found = self.labels.as_ref().and_then(|labels| labels.find(label));
         found
@@ -230,7 +233,7 @@ impl Graph {
             .ok_or_else(|| crate::algo::sources::unknown(("vertex", InputId::of_name(label)), "", &self.info))
     }
 
-    /// Returns the id of a vertex in results. It is a number even if ids are strings.
+    /// Converts a vertex id in a result to the numeric id. If the input has string ids, results contain the strings.
     pub(super) fn id_of(&self, vertex: InputId) -> Option<u64> {
         match vertex {
             InputId::Number(number) => Some(number),
@@ -238,13 +241,14 @@ impl Graph {
         }
     }
 
-    /// Returns a vertex as a value for the table of an algorithm: its id, or its string if ids are strings.
+    /// Returns the value that identifies a vertex in a job-file table: its id, or its string if the input has string
+    /// ids.
     pub(super) fn key(&self, Vertex(id): Vertex) -> Result<InputId> {
         self.labels.as_ref().map_or(Ok(InputId::Number(id)), |labels| labels.key(id))
     }
 
-    /// Runs the algorithm whose table is called `algorithm`, with `options` as the keys of the table, and returns the
-    /// result.
+    /// Runs the algorithm whose job-file table is called `algorithm`, with `options` as the keys of the table, and
+    /// returns the result.
     pub(super) fn compute<O: DeserializeOwned>(
         &self,
         context: &Context,
@@ -280,17 +284,17 @@ pub(super) struct Computed<'g, O> {
 }
 
 impl<O> Computed<'_, O> {
-    /// Returns the median of the seconds that the trials of the algorithm took.
+    /// Returns the median time of the algorithm's trials, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         crate::job::results::report::median(&self.record.seconds)
     }
 
-    /// Returns the seconds of the only search of a table that searches from one source.
+    /// Returns the time of the search in seconds, for a table with a single source.
     pub(super) fn seconds_of_source(&self) -> f64 {
         self.record.how["sources"][0]["seconds"].as_f64().unwrap_or(0.0)
     }
 
-    /// Returns the details of the computation, such as its times.
+    /// Returns details of the run of the algorithm, such as its times.
     pub(super) fn details<D: DeserializeOwned>(&self) -> Result<D> {
         serde_json::from_value(self.record.how.clone()).map_err(|e| Error::internal("read how it went", e))
     }
@@ -308,12 +312,12 @@ impl<O> Computed<'_, O> {
     }
 }
 
-/// Returns the table of an algorithm in the form of a job file.
+/// Returns the table of an algorithm as job-file (TOML) text.
 pub(super) fn table_text(algorithm: &str, options: &impl Serialize) -> Result<String> {
     toml::to_string(&BTreeMap::from([(algorithm, options)])).map_err(|e| Error::internal("write a table", e))
 }
 
-/// Maps the list of ids that a job wrote.
+/// Maps the list of vertex ids that a job wrote to `path`.
 pub(super) fn ids_of(path: &Path) -> Result<Arc<IdList>> {
     MappedColumn::open(path).map(|ids| Arc::new(IdList::Column(ids)))
 }

@@ -1,4 +1,4 @@
-//! Jobs: what `gpugraph run`, `plan` and `status` do, as functions.
+//! Jobs: `gpugraph run`, `plan` and `status` as functions.
 
 use super::column::{Column, RowIds};
 use super::context::{Calls, Canceller};
@@ -56,20 +56,21 @@ pub struct JobBuilder {
 }
 
 impl JobBuilder {
-    /// Sets a key, as `--set KEY=VALUE` does: `set("bfs.roots", 64)`. The text of the value is parsed as TOML; if it is
-    /// not TOML, it is a string. A key replaces the same key of the file.
+    /// Sets a key, as `--set KEY=VALUE` does: `set("bfs.roots", 64)`. The value is parsed as TOML; if it is not valid
+    /// TOML, it is a string. The key replaces the same key in the job file.
     pub fn set(mut self, key: &str, value: impl fmt::Display) -> JobBuilder {
         self.set.push(format!("{key}={value}"));
         self
     }
 
-    /// Discards what earlier runs left in the workdir, unless the input is missing or of another format.
+    /// Makes the run discard the results of earlier runs in the workdir before it starts. If the input is missing or
+    /// has another format, the run fails and discards nothing.
     pub fn fresh(mut self, fresh: bool) -> JobBuilder {
         self.start.fresh = fresh;
         self
     }
 
-    /// Waits while another process uses the workdir. Without this setting, the run fails with
+    /// Makes the run wait while another process uses the workdir. Without this setting, the run fails with
     /// [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     pub fn wait(mut self, wait: bool) -> JobBuilder {
         self.start.wait = wait;
@@ -79,7 +80,7 @@ impl JobBuilder {
     /// Returns the job.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with a paragraph for each mistake.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) whose message has one paragraph per mistake.
     pub fn build(self) -> Result<Job> {
         let job = match self.file {
             Some(file) => config::load(&file, &self.set),
@@ -90,17 +91,17 @@ impl JobBuilder {
 }
 
 impl Job {
-    /// Returns a builder of a job without a file.
+    /// Returns a builder of a job without a job file; [`JobBuilder::set`] sets all its keys.
     pub fn builder() -> JobBuilder {
         JobBuilder::default()
     }
 
-    /// Returns a builder of the job in a file.
+    /// Returns a builder of the job that the job file at `path` describes.
     pub fn from_file(path: impl AsRef<Path>) -> JobBuilder {
         JobBuilder { file: Some(path.as_ref().to_owned()), ..JobBuilder::default() }
     }
 
-    /// Returns a builder of the job in a text, which has the form of a job file.
+    /// Returns a builder of the job that `text` describes in the format of a job file.
     pub fn from_toml(text: impl Into<String>) -> JobBuilder {
         JobBuilder { text: text.into(), ..JobBuilder::default() }
     }
@@ -119,7 +120,7 @@ impl Job {
     /// waits for other calls of the process.
     ///
     /// # Errors
-    /// Errors of every kind. Durable results stay, and another run continues from them.
+    /// Errors of every kind. Finished work stays in the workdir, and another run continues from it.
     pub fn run(&self) -> Result<Report> {
         let comm = Comm::open()?;
         let report = self.calls.call(|| run::run(self.job.clone(), self.start, &comm))?;
@@ -135,7 +136,7 @@ impl Job {
         Ok(Plan(plan::Plan::of(&self.job, &Resources::here(&self.job, 1, 1)?)?))
     }
 
-    /// Returns the progress of the job, whichever process runs it.
+    /// Returns the progress of the job, even if another process runs it.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it never ran.
@@ -145,7 +146,7 @@ impl Job {
     }
 }
 
-/// Report of a run. Displayed, it is the text that `gpugraph run` prints.
+/// Report of a run. [`fmt::Display`] writes the text that `gpugraph run` prints.
 #[derive(Debug, Clone)]
 pub struct Report {
     report: report::Report,
@@ -153,7 +154,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns `report.json`.
+    /// Returns the report as JSON, as in `report.json`.
     pub fn to_json(&self) -> String {
         to_json(&self.report)
     }
@@ -163,12 +164,12 @@ impl Report {
         &self.workdir
     }
 
-    /// Returns the seconds of this run.
+    /// Returns the duration of this run in seconds.
     pub fn seconds(&self) -> f64 {
         self.report.seconds
     }
 
-    /// Returns the result of the table `[triangle]`, if the workdir has one.
+    /// Returns the result of the table `[triangle]`; `None` if the report has none.
     pub fn triangles(&self) -> Option<Totals> {
         let result = self.report.results.0.iter().find(|result| result.name == "triangle")?;
         let output: TriangleOutput = serde_json::from_value(result.fields.clone()).ok()?;
@@ -199,22 +200,22 @@ impl fmt::Display for Report {
     }
 }
 
-/// The memory, disk space and time that a job will take. Displayed, it is the text that `gpugraph plan` prints.
+/// The memory, disk space and time that a job will take. [`fmt::Display`] writes the text that `gpugraph plan` prints.
 #[derive(Debug, Clone)]
 pub struct Plan(plan::Plan);
 
 impl Plan {
-    /// Returns the smallest limit of host memory, in bytes, with which the job runs.
+    /// Returns the smallest host memory limit, in bytes, with which the job runs.
     pub fn host_memory_needed(&self) -> u64 {
         self.0.host_memory_needed
     }
 
-    /// Returns the largest size of the workdir, in bytes.
+    /// Returns the predicted maximum size of the workdir, in bytes.
     pub fn disk(&self) -> u64 {
         self.0.disk
     }
 
-    /// Returns the predicted seconds.
+    /// Returns the predicted duration in seconds.
     pub fn seconds(&self) -> f64 {
         self.0.seconds
     }
@@ -227,7 +228,7 @@ impl Plan {
         limits::refuse(&self.0)
     }
 
-    /// Returns what `gpugraph plan --json` prints.
+    /// Returns the JSON that `gpugraph plan --json` prints.
     pub fn to_json(&self) -> String {
         to_json(&self.0)
     }
@@ -239,22 +240,22 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Progress of a job. Displayed, it is the text that `gpugraph status` prints.
+/// Progress of a job. [`fmt::Display`] writes the text that `gpugraph status` prints.
 #[derive(Debug, Clone)]
 pub struct JobStatus(status::JobStatus);
 
 impl JobStatus {
-    /// Returns true while a process works on the job.
+    /// Returns true if a process is running the job.
     pub fn is_running(&self) -> bool {
         self.0.state == JobState::Running
     }
 
-    /// Returns true once all tasks are done.
+    /// Returns true if all tasks are complete.
     pub fn is_finished(&self) -> bool {
         self.0.state == JobState::Finished
     }
 
-    /// Returns what `gpugraph status --json` prints.
+    /// Returns the JSON that `gpugraph status --json` prints.
     pub fn to_json(&self) -> String {
         to_json(&self.0)
     }
@@ -267,6 +268,6 @@ impl fmt::Display for JobStatus {
 }
 
 fn to_json(value: &impl Serialize) -> String {
-    // Numbers, text, lists and objects with text as keys can always be written.
+    // Serialising cannot fail, because all maps have string keys.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }

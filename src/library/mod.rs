@@ -1,15 +1,16 @@
 //! The library: graphs that a program opens, and algorithms on them as functions.
 //!
 //! A [`Graph`] is a job that stays open (`job/session.rs`). A call adds one task to it, with the same engines, limits
-//! and devices as a job, and maps the columns that the task wrote. The library adds typed options and results.
+//! and devices as a job, and memory-maps the result columns that the task wrote. The library adds typed options and
+//! results.
 //!
-//! | file | has |
+//! | file | contains |
 //! |---|---|
 //! | `context` | limits, device, progress and cancellation; one call at a time; temporary folders |
-//! | `graph`, `builder` | a graph, and where its edges come from |
-//! | `column` | a value for each vertex, by its id in the input; ids that are sparse or strings |
+//! | `graph`, `builder` | graphs, and the sources of their edges |
+//! | `column` | columns of one value per vertex, accessed by vertex id; sparse ids and string ids |
 //! | `algorithms` | the algorithms as functions |
-//! | `job` | jobs from files and tables |
+//! | `job` | jobs, described by a job file or by keys |
 
 mod algorithms;
 mod builder;

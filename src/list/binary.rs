@@ -2,8 +2,8 @@
 
 use crate::list::ListFormat;
 
-/// Decodes the numbers in `bytes` into `out`, which has room for exactly as many. Returns false if a number is neither
-/// -1 nor from 0 to `length - 1`.
+/// Decodes the numbers in `bytes` into `out`, which must have exactly as many elements. Returns false if a number is
+/// neither -1 nor from 0 to `length - 1`.
 ///
 /// Bounds are checked by collecting two sign bits of each number `x`. The sign bit of `x + 1` is set if `x < -1`, and
 /// the sign bit of `length - 1 - x` is set if `x >= length`. If an operation overflows, one of the two bits is also

@@ -1,4 +1,4 @@
-//! Identifies what a file contains by its first bytes, if it is not a list in the format that its name says.
+//! Identifies the contents of a file by its first bytes, if the file is not a list in the format that its name implies.
 
 use std::path::Path;
 
@@ -6,8 +6,7 @@ use crate::error::{At, Error};
 use crate::formats::{Packing, contents, typed};
 use crate::list::ListFormat;
 
-/// The possible types of a file's numbers: the format, whether they are big-endian, and the type code in Python's
-/// module `array`.
+/// The possible types of a file's numbers, as (format, whether big-endian, type code in Python's module `array`).
 const KINDS: [(ListFormat, bool, char); 4] = [
     (ListFormat::I32, false, 'i'),
     (ListFormat::I64, false, 'q'),
@@ -16,7 +15,7 @@ const KINDS: [(ListFormat, bool, char); 4] = [
 ];
 
 /// Returns the error for a file of `bytes` bytes that can't be read in `format`. Returns `None` if the first bytes of
-/// the file do not show another format.
+/// the file do not indicate another format.
 pub(super) fn wrong_format_error(path: &Path, format: ListFormat, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
     let expected = format!("a list ({format})");
@@ -25,7 +24,7 @@ pub(super) fn wrong_format_error(path: &Path, format: ListFormat, packing: Packi
     }
     let error = |found: &str, remedy: &str| Some(Error::input(path, At::File, &expected, found, remedy));
     if format == ListFormat::List {
-        // Only the first bytes are tested, because the parser reports later mistakes with their place.
+        // Only the first bytes are tested, because the parser reports later errors with their offset.
         let is_text = start.iter().take(4).all(|byte| *byte >= b' ' || matches!(byte, 9..=13));
         let remedy = "name the format, i32 or i64: [input] format, convert --from";
         return if is_text { None } else { error("bytes that are not text", remedy) };
@@ -65,8 +64,8 @@ fn of_kind(path: &Path, expected: &str, kind: ListFormat) -> Error {
     Error::input(path, At::File, expected, format!("what looks like numbers of {bits} bits"), remedy)
 }
 
-/// Returns an upper bound of the unpacked size of a file of `bytes` bytes: no packing shrinks a file to much less than
-/// a thousandth.
+/// Returns an upper bound on the unpacked size in bytes of a file of `bytes` bytes: no compression format shrinks a
+/// file to much less than a thousandth.
 fn most(packing: Packing, bytes: u64) -> u64 {
     if packing == Packing::Plain { bytes } else { bytes.saturating_mul(1040) }
 }

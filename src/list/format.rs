@@ -11,11 +11,12 @@ use crate::formats::ending;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ListFormat {
-    /// Text: the number of elements, then the successor of each, separated by any whitespace; -1 ends the list.
+    /// Text, separated by any whitespace: the number of elements, then the successor of each element. -1 marks the last
+    /// element of the list.
     List,
-    /// Little-endian `i32`, the successor of each element; -1 ends the list.
+    /// Array of little-endian `i32`: the successor of each element. -1 marks the last element of the list.
     I32,
-    /// Little-endian `i64`, the successor of each element; -1 ends the list.
+    /// Array of little-endian `i64`: the successor of each element. -1 marks the last element of the list.
     I64,
 }
 
@@ -32,8 +33,8 @@ impl ListFormat {
         }
     }
 
-    /// Returns the format that the extension of `path` names, if only lists have that extension; `None` otherwise. The
-    /// extension of a packing, such as `.gz`, is ignored.
+    /// Returns the format that the extension of `path` implies; `None` if files other than lists may have that
+    /// extension. A compression extension, such as `.gz`, is ignored.
     pub fn by_ending(path: &Path) -> Option<ListFormat> {
         match ending(path)?.as_str() {
             "list" | "lst" => Some(ListFormat::List),
@@ -43,11 +44,11 @@ impl ListFormat {
         }
     }
 
-    /// Returns the format `named` by the user, or else the format of the extension; `.txt` also means
+    /// Returns the format `named` by the user, or else the format that the extension implies. Here `.txt` also means
     /// [`ListFormat::List`].
     ///
     /// # Errors
-    /// Bad input if no format is named and the extension belongs to no list format.
+    /// [`Error::Input`] if no format is named and the extension does not belong to a list format.
     pub fn of(path: &Path, named: Option<ListFormat>) -> Result<ListFormat> {
         let text = || ending(path).filter(|ending| ending == "txt").map(|_| ListFormat::List);
         named.or_else(|| ListFormat::by_ending(path)).or_else(text).ok_or_else(|| {
@@ -64,7 +65,7 @@ impl ListFormat {
         })
     }
 
-    /// Returns the bytes per element, for formats in which this number is fixed.
+    /// Returns the size of an element in bytes; `None` for text, where it varies.
     pub fn width(self) -> Option<u64> {
         match self {
             ListFormat::List => None,

@@ -11,7 +11,8 @@ use super::swapped::Swaps;
 use crate::error::{Error, Result};
 use crate::list::MAX_LENGTH;
 
-/// Version of the generators. It is incremented whenever a generator makes a different list from the same parameters.
+/// Version of the generators. It is incremented whenever a generator produces a different list from the same
+/// parameters.
 const VERSION: u64 = 1;
 
 /// Number of elements in a run of [`Kind::Runs`].
@@ -25,10 +26,10 @@ pub enum Kind {
     Swapped,
     /// A list in random order.
     Random,
-    /// A list in which each element is followed by the next number.
+    /// A list in which each element `i` is followed by `i + 1`.
     Ordered,
-    /// Runs of 64 consecutive elements, in random order. Within a run, each element is followed by the next number.
-    /// Elements left over at the end of the numbering come last.
+    /// Runs of 64 consecutive elements, in random order. Within a run, each element `i` is followed by `i + 1`. The
+    /// remaining elements (fewer than 64, with the largest ids) come last.
     Runs,
 }
 
@@ -58,7 +59,7 @@ impl FromStr for Kind {
     }
 }
 
-/// The parameters of a generated list. The same parameters give the same list on any machine.
+/// The parameters of a generated list. The same parameters produce the same list on any machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Generated {
     /// Number of elements.
@@ -70,7 +71,7 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// Returns the list with these parameters, after a check of the length.
+    /// Creates the list with these parameters, after checking the length.
     ///
     /// # Errors
     /// [`Error::Usage`] if the length exceeds [`MAX_LENGTH`], or if a list of kind [`Kind::Swapped`] can't have this

@@ -26,7 +26,7 @@ pub struct MemoryList {
     /// Hash of the successors.
     identity: u64,
     /// The list. `None` if this description comes from another process or from a file, because only the process that
-    /// created it has the list.
+    /// created it stores the list.
     #[serde(skip)]
     list: Option<Arc<dyn SuccessorList>>,
 }

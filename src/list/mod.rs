@@ -1,18 +1,19 @@
-//! Linked lists, in files and generated: the successor of each element, in the order of the elements' numbers.
+//! Linked lists, in files and generated. A list of n elements, which are the integers from 0 to n - 1, is an array of
+//! their successors.
 //!
 //! [`ListSource::open`] finds the format of a file. [`ListSource::scan`] reads the successors with many threads in
 //! fixed memory, and passes them to a function, up to 2,048 at a time. It checks that every successor is an element or
 //! -1, which ends the list. The ranking algorithm checks that all elements are in one list.
 //!
-//! | file | what it contains |
+//! | file | contents |
 //! |---|---|
 //! | `format` | the names of the formats, and their file name extensions |
-//! | `source` | a list to read: its length, its version, the pass |
-//! | `opened` | a list with its length and version, as jobs use it |
-//! | `plain`, `binary`, `text` | chunks of plain files; arrays of numbers; numbers in text |
-//! | `packed` | packed files |
+//! | `source` | a list to read: its length, its identity hash, and scans over it |
+//! | `opened` | an open list with its length and identity hash, as jobs use it |
+//! | `plain`, `binary`, `text` | reading plain files in chunks; decoding binary arrays; parsing text |
+//! | `packed` | reading packed files |
 //! | `memory` | a list that a program has in memory |
-//! | `generate`, `shuffle`, `swapped` | generated lists; a random order; the order of the published experiment |
+//! | `generate`, `shuffle`, `swapped` | generated lists; a random permutation; the list of the published experiment |
 
 mod binary;
 mod contents;

@@ -4,13 +4,13 @@ use super::ListSource;
 use crate::error::Result;
 use std::fmt;
 
-/// An open list, with its length and its key.
+/// An open list, with its length and its identity hash.
 pub struct List {
     /// The source from which the successors are read.
     pub source: ListSource,
     /// Number of elements.
     pub length: u64,
-    /// The key of the input. It differs between inputs, and between versions of the same input.
+    /// Hash that identifies the input. It differs between inputs, and between versions of the same input.
     pub identity: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Passes over packed files, with one thread in fixed memory.
+//! Passes over packed (compressed) files, with one thread in fixed memory.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek};
@@ -73,7 +73,7 @@ impl<'a> PackedFile<'a> {
     }
 
     /// Passes all numbers of the file to `each` in order, until it returns false. In text, the first number is the
-    /// length; an array has no length.
+    /// length. A binary array does not store its length.
     pub fn numbers(&mut self, format: ListFormat, each: impl FnMut(&[i64]) -> Result<bool>) -> Result<()> {
         match format.width() {
             Some(width) => self.array(format, width as usize, each),
@@ -106,8 +106,8 @@ impl<'a> PackedFile<'a> {
 
     fn text(&mut self, mut each: impl FnMut(&[i64]) -> Result<bool>) -> Result<()> {
         let (mut bytes, mut values) = (vec![b' '; UNPACKED + LONGEST + PADDING], [0; PIECE]);
-        // `carried` is the size of the start of a number whose rest comes with the next bytes; `offset` is the offset
-        // of the first byte.
+        // `carried` is the number of bytes of an incomplete number at the end of the last read, which are now at the
+        // start of `bytes`; `offset` is the file offset of `bytes[0]` after unpacking.
         let (mut carried, mut offset) = (0, 0);
         loop {
             let filled = carried + self.fill(&mut bytes[carried..carried + UNPACKED])?;

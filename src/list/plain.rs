@@ -1,4 +1,4 @@
-//! Passes over plain files, which are cut into chunks that threads take in order.
+//! Passes over plain (uncompressed) files, which are divided into chunks that threads take in order.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::list::refusals;
 use crate::list::text::{self, LONGEST, NotANumber, PADDING, TextNumbers};
 use crate::process::threads::in_threads;
 
-/// A function that receives the successors of consecutive elements, and the number of the first of these elements. Many
+/// Callback that receives the first of a range of consecutive elements, and the successors of these elements. Many
 /// threads call it.
 pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
@@ -22,13 +22,13 @@ pub(super) const PIECE: usize = 2048;
 /// Number of bytes to read at once; they stay in the L2 cache.
 const READ: usize = 256 << 10;
 
-/// Returns the memory in bytes of a thread that reads chunks of `chunk` bytes.
+/// Returns the memory in bytes that a thread needs to read chunks of `chunk` bytes.
 pub(super) fn thread_bytes(chunk: usize) -> u64 {
     (READ.max(1 + chunk + LONGEST + PADDING) + 8 * PIECE) as u64
 }
 
-/// Calls `work` with the number of every chunk in `chunks`. The chunks are taken in order by `threads` threads, each of
-/// which has its own buffer. If chunks fail, returns the error of the one with the smallest number.
+/// Calls `work` with the index of every chunk in `chunks`, and with a buffer. `threads` threads take the chunks in
+/// order; each thread has its own buffer. If chunks fail, returns the error of the one with the smallest index.
 pub(crate) fn each_chunk(
     chunks: Range<u64>,
     threads: usize,
@@ -74,7 +74,7 @@ impl<'a> PlainFile<'a> {
         self.reader.length().div_ceil(self.chunk as u64)
     }
 
-    /// Asks the system to read the range `bytes` and the next two chunks, if the range is not in the page cache.
+    /// Asks the kernel to read ahead the range `bytes` and the next two chunks, if the range is not in the page cache.
     fn will_need(&self, bytes: &Range<u64>) {
         // A chunk that is read in one call needs no hint.
         if bytes.end - bytes.start > READ as u64 && !self.reader.cached(bytes.start, bytes.end) {
@@ -117,8 +117,8 @@ impl<'a> PlainFile<'a> {
         })
     }
 
-    /// Returns the error for the first successor out of range in `values`, which begin with the successor of element
-    /// `first`; `place` maps an index to a byte offset.
+    /// Returns the error for the first out-of-range successor in `values`, which are the successors of the elements
+    /// from `first` on. `place` maps an index in `values` to a file offset.
     fn out_of_range(&self, values: &[i64], first: u64, length: u64, place: impl Fn(u64) -> u64) -> Error {
         match first_bad(values, length) {
             Some(bad) => {
@@ -153,8 +153,8 @@ impl<'a> PlainFile<'a> {
         Ok(TextChunk { bytes, end, start: bounds.start })
     }
 
-    /// Counts the numbers in each chunk of text. Returns how many come before each chunk, and at the end how many there
-    /// are in total.
+    /// Counts the numbers in each chunk of text. Returns the number of numbers before each chunk, followed by their
+    /// total.
     pub fn count(&self, threads: usize) -> Result<Vec<u64>> {
         let mut counts: Vec<AtomicU64> = (0..=self.chunks()).map(|_| AtomicU64::new(0)).collect();
         each_chunk(0..self.chunks(), threads, |chunk, buffer| {
@@ -194,11 +194,11 @@ impl<'a> PlainFile<'a> {
     /// result of [`Self::count`].
     pub fn scan_text(&self, counts: &[u64], elements: Range<u64>, threads: usize, visit: Visit<'_>) -> Result<()> {
         let length = counts.last().map_or(0, |all| all.saturating_sub(1));
-        // Number 0 is the length, so the successor of element i is number i + 1.
+        // The number at index 0 is the length, so the successor of element i is at index i + 1.
         let chunk_of = |number: u64| counts.partition_point(|before| *before <= number) as u64 - 1;
         let wanted = elements.start + 1..elements.end + 1;
         // Chunks in which no number begins are parsed, too, because they may contain something other than blanks. Such
-        // a chunk belongs to the range of elements before it, or to the first range.
+        // a chunk belongs to the scan of the elements before it, or to the scan that begins at element 0.
         let first = if elements.start == 0 { 0 } else { chunk_of(wanted.start) };
         let behind = chunk_of(wanted.end).max(chunk_of(wanted.end - 1) + 1);
         each_chunk(first..behind, threads, |chunk, buffer| {
@@ -228,8 +228,8 @@ impl<'a> PlainFile<'a> {
             if at == behind && numbers.fill(&mut [0]).map_err(|bad| self.no_number(&text, &bad))? > 0 {
                 return Err(changed());
             }
-            // If two ranges meet within a chunk, only the range with the first number of the chunk reports it to the
-            // watch.
+            // If the element ranges of two scans meet within a chunk, only the scan with the chunk's first number
+            // reports the chunk to the watch.
             let is_first = counts[chunk as usize] >= wanted.start || wanted.start == 1;
             self.watch.advance(if is_first { (text.end - 1) as u64 } else { 0 })
         })
@@ -260,7 +260,7 @@ impl TextChunk<'_> {
         numbers
     }
 
-    /// Returns the offset in the file of byte `at` of `bytes`.
+    /// Returns the file offset of `bytes[at]`.
     fn offset(&self, at: usize) -> u64 {
         self.start + at as u64 - 1
     }

@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::error::{At, Error};
 use crate::list::{ListFormat, MAX_NARROW};
 
-/// The command that writes the number of elements before their successors.
+/// Shell command that prepends the number of elements to a text file of successors.
 const COUNTED: &str = "(wc -w < IN; cat IN) > OUT";
 const AGAIN: &str = "fetch or make the file again, or name its format";
 
-/// Returns the error for a successor that is neither -1 nor the number of an element.
+/// Returns the error for a successor that is neither -1 nor an element.
 pub(super) fn out_of_range(path: &Path, at: At, element: u64, length: u64, found: i64) -> Error {
     let expected = format!("the successor of element {element} as -1 or from 0 to {}", length.saturating_sub(1));
     Error::input(path, at, expected, found.to_string(), "number the elements from 0, and end the list with -1")
@@ -44,7 +44,7 @@ pub(super) fn negative_length(path: &Path, found: i64) -> Error {
     Error::input(path, At::File, "the number of elements first", found.to_string(), remedy)
 }
 
-/// Returns the error for text with fewer or more successors than its first number says.
+/// Returns the error for text with fewer or more successors than its first number declares.
 pub(super) fn other_length(path: &Path, length: u64, found: u64) -> Error {
     let expected = format!("{length} successors, as its first number says");
     let remedy =
@@ -58,7 +58,7 @@ pub(super) fn not_whole(path: &Path, bytes: u64, format: ListFormat) -> Error {
     Error::input(path, At::File, expected, format!("{bytes} bytes"), AGAIN)
 }
 
-/// Returns the error for a file with more 32-bit numbers than such numbers can refer to.
+/// Returns the error for a file of 32-bit numbers with more elements than such numbers can index.
 pub(super) fn too_long(path: &Path, length: u64) -> Error {
     let expected = format!("at most {MAX_NARROW} elements in 32-bit numbers");
     Error::input(path, At::File, expected, length.to_string(), "use i64, or name the format if it is another")

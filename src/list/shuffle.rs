@@ -1,9 +1,10 @@
-//! A random order of `0..n`: a bijection that is computed, in both directions, from a key and a counter.
+//! A pseudorandom order of `0..n`: a bijection that is computed, in both directions, from a key and an index.
 //!
 //! It is a Feistel network over two digits with different bases (as in Black & Rogaway: Ciphers with arbitrary finite
 //! domains, CT-RSA 2002). A number is `left · b + right` with `left < a`, `right < b` and `a · b` just above `n`, and
-//! each round adds a keyed hash of one digit to the other. The few results from `n` on are mapped again until they are
-//! below `n` (cycle walking). Digits have 32 bits for any `n`, so that one vector instruction processes many elements.
+//! each round adds a keyed hash of one digit to the other. The few results that are not below `n` are mapped again
+//! until they are (cycle walking). Digits have 32 bits for any `n`, so that one vector instruction processes many
+//! elements.
 #![allow(unsafe_code)] // vector instructions that not every processor has
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -11,13 +12,13 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Number of rounds of the network; each round changes one digit.
 const ROUNDS: usize = 8;
 
-/// Number of elements whose successors are computed at the same time by vector instructions; a lane is one of them.
+/// Number of lanes: elements whose successors are computed at the same time by vector instructions.
 const LANES: usize = 64;
 
-/// Stands for a successor that the vector loop does not compute. [`Shuffle::successor`] computes it.
+/// Marks a successor that the vector loop does not compute. [`Shuffle::successor`] computes it instead.
 const LEFT_OVER: i64 = -2;
 
-/// A random order of the numbers below `n`.
+/// A pseudorandom order of the numbers below `n`.
 #[derive(Debug, Clone)]
 pub(super) struct Shuffle {
     n: u64,
@@ -27,7 +28,7 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Returns the order of `n` numbers (at most 2^63) for a seed.
+    /// Returns the order of the numbers below `n` (at most 2^63) for a seed.
     pub fn new(n: u64, seed: u64) -> Shuffle {
         let mut a = n.isqrt();
         a += u64::from(a * a < n);
@@ -134,8 +135,8 @@ impl Shuffle {
         }
         std::array::from_fn(|lane| {
             let next = u64::from(l[lane]) * b + u64::from(r[lane]);
-            // Few numbers are left over: the last number in the order, which has no successor, and the numbers that
-            // need cycle walking.
+            // Only few successors are left for `successor`: that of the last number in the order, which has none, and
+            // those that need cycle walking.
             if left_over[lane] || next > last { LEFT_OVER } else { next as i64 }
         })
     }
@@ -193,7 +194,7 @@ fn difference(x: u32, y: u32, m: u32) -> u32 {
     if x >= y { less } else { less.wrapping_add(m) }
 }
 
-/// Returns a hash of a digit, which is below `end`. The multipliers are those of Wellons' `lowbias32`. Its last step is
+/// Returns a hash, below `end`, of a digit. The multipliers are those of Wellons' `lowbias32`. Its last step is
 /// omitted, because it would only change low bits, which the scaling drops.
 #[inline(always)]
 fn hash(digit: u32, key: u32, end: u32) -> u32 {

@@ -16,7 +16,7 @@ use crate::list::packed::{self, PackedFile};
 use crate::list::plain::{self, PIECE, PlainFile, Visit, each_chunk};
 use crate::list::{Generated, ListFormat, MAX_NARROW, MemoryList, refusals};
 
-/// Size in bytes of a chunk of a file, which a thread reads at a time.
+/// Size in bytes of a chunk, the part of a file that a thread reads at a time.
 const CHUNK: usize = 512 << 10;
 
 /// A list to read: a file, a generator, or a list in memory.
@@ -34,7 +34,7 @@ enum Origin {
     Memory(MemoryList),
 }
 
-/// A file with a list.
+/// A file that contains a list.
 #[derive(Debug, Clone)]
 struct ListFile {
     path: PathBuf,
@@ -48,16 +48,16 @@ struct ListFile {
 #[derive(Debug, Clone)]
 struct LengthIndex {
     length: u64,
-    /// For plain text, how many numbers come before each chunk, and last how many there are in total. Empty for other
-    /// files.
+    /// For plain text, the number of numbers before each chunk, followed by their total. Empty for other files.
     counts: Vec<u64>,
 }
 
 impl ListSource {
-    /// Opens the file at `path`, in `format` or in the format that its extension says. Nothing is read from it yet.
+    /// Opens the file at `path`, in `format` or else in the format that its extension implies. Nothing is read from it
+    /// yet.
     ///
     /// # Errors
-    /// Bad input if the file is missing, is a folder, a pattern or a pipe, or has an extension that says no format.
+    /// Bad input if the file is missing, is a folder, a pattern or a pipe, or if its extension implies no format.
     pub fn open(path: &Path, format: Option<ListFormat>) -> Result<ListSource> {
         let refused = |found: &str| {
             Error::input(
@@ -85,7 +85,7 @@ impl ListSource {
         Ok(ListSource { origin: Origin::File(file), chunk: CHUNK })
     }
 
-    /// Returns a source that reads from a generated list.
+    /// Returns a source that generates the successors of `list`.
     pub fn generated(list: Generated) -> ListSource {
         ListSource { origin: Origin::Generated(list), chunk: CHUNK }
     }
@@ -125,7 +125,7 @@ impl ListSource {
         self.file().map(|file| file.format)
     }
 
-    /// Returns true for a packed file, which one thread reads from its start.
+    /// Returns true for a packed (compressed) file, which one thread reads from its start.
     pub fn is_packed(&self) -> bool {
         self.file().is_some_and(|file| file.packing != Packing::Plain)
     }
@@ -135,8 +135,8 @@ impl ListSource {
         self.format() != Some(ListFormat::List) && !self.is_packed()
     }
 
-    /// Returns the size of the file in bytes. Other lists count 4 bytes per element, or 8 if their numbers do not fit
-    /// in 4. A whole scan passes this many bytes to [`Watch::advance`].
+    /// Returns the size of the file in bytes. For other lists, returns 4 bytes per element, or 8 if elements do not fit
+    /// 32 bits. A scan of the whole list reports this many bytes in total to [`Watch::advance`].
     pub fn bytes(&self) -> u64 {
         match &self.origin {
             Origin::File(file) => file.bytes,
@@ -145,8 +145,8 @@ impl ListSource {
         }
     }
 
-    /// Returns a number that changes when the list does: a hash of size, times, inode and sampled contents of the file,
-    /// of the parameters of the generator, or of the successors in memory.
+    /// Returns a hash that changes when the list changes. It covers the size, times, inode and sampled contents of a
+    /// file, the parameters of a generator, or the successors in memory.
     ///
     /// # Errors
     /// Bad input if the file is gone or can't be read.
@@ -162,7 +162,7 @@ impl ListSource {
         }
     }
 
-    /// Returns an upper bound in bytes of the memory for finding the length and for a scan with `threads` threads.
+    /// Returns an upper bound, in bytes, on the memory for finding the length and for a scan with `threads` threads.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         match &self.origin {
             Origin::Generated(_) | Origin::Memory(_) => threads as u64 * 8 * PIECE as u64,
@@ -178,12 +178,12 @@ impl ListSource {
     ///
     /// # Errors
     /// Bad input if the file can't be read, is damaged, ends with an incomplete number, or is text with fewer or more
-    /// numbers than it says.
+    /// numbers than it declares.
     pub fn length(&self, threads: usize) -> Result<u64> {
         self.length_watched(threads, &Unwatched)
     }
 
-    /// Like [`Self::length`], but asks `watch` on the way whether to stop. No progress is reported.
+    /// Like [`Self::length`], but can be stopped by `watch`. Does not report progress.
     ///
     /// # Errors
     /// The errors of [`Self::length`], and any error that the watch returns.
@@ -201,7 +201,7 @@ impl ListSource {
     ///
     /// # Errors
     /// The errors of [`Self::length`]; bad input if text is not a number or a number is out of range; and any error
-    /// that `visit` or the watch returns.
+    /// that `visit` or `watch` returns.
     pub fn scan(&self, elements: Range<u64>, threads: usize, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {
         let length = self.length_watched(threads, watch)?;
         let elements = elements.start..elements.end.min(length);
@@ -244,8 +244,8 @@ impl ListFile {
         }
     }
 
-    /// Returns a more helpful error than `error` if the file contains something else than its format says; otherwise
-    /// returns `error`.
+    /// Returns a more helpful error than `error` if the file contains something other than its format implies;
+    /// otherwise returns `error`.
     fn explained(&self, error: Error) -> Error {
         match error {
             Error::Input { .. } => {
@@ -293,15 +293,15 @@ impl ListFile {
         let counts = open.count(threads)?;
         let length = self.declared_length(open.first_number(&counts)?, counts.last().copied().unwrap_or(0));
         // A list without elements is never scanned, so its text is checked here. If the length is wrong and the text
-        // contains something other than numbers, the message about that is more useful.
+        // contains something other than numbers, the error about the text is more useful.
         if !matches!(length, Ok(1..)) {
             open.check_text(threads)?;
         }
         Ok(LengthIndex { length: length?, counts })
     }
 
-    /// Returns the length that a text of `all` numbers declares in its first number, if exactly as many other numbers
-    /// follow.
+    /// Returns `first`, the length that a text of `all` numbers declares in its first number. Returns an error unless
+    /// exactly as many other numbers follow.
     fn declared_length(&self, first: Option<i64>, all: u64) -> Result<u64> {
         let Some(first) = first else { return Err(refusals::no_length(&self.path, self.bytes)) };
         let others = all - 1;
@@ -324,7 +324,7 @@ impl ListFile {
     }
 
     fn scan_packed(&self, length: u64, elements: Range<u64>, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {
-        // The successor of element i is number i of an array, and number i + 1 of text.
+        // The successor of element i is at index i of an array, and at index i + 1 of a text.
         let before = u64::from(self.format == ListFormat::List);
         let wanted = elements.start + before..elements.end + before;
         let mut at = 0;
@@ -347,7 +347,7 @@ impl ListFile {
     }
 }
 
-/// Callback that fills a slice with the successors of consecutive elements, beginning at the given one.
+/// Callback that fills a slice with the successors of consecutive elements, from the given element on.
 type Fill<'a> = &'a (dyn Fn(u64, &mut [i64]) + Sync);
 
 /// Passes the successors of `elements` to `visit`. The list has `length` elements, and `fill` computes successors.
@@ -374,14 +374,14 @@ fn generate(
     })
 }
 
-/// Returns the bytes per element of an array that could store a list of `length` elements: 4, or 8 if it is too long
-/// for that.
+/// Returns the size in bytes of an array element that could store any element of a list of `length` elements: 4, or 8
+/// for long lists.
 fn width(length: u64) -> u64 {
     if length <= MAX_NARROW { 4 } else { 8 }
 }
 
-/// A watch that can stop a pass, but reports no progress. It is for the pass that finds the length, whose bytes are not
-/// counted.
+/// A watch that can stop a pass, but does not report progress. It is for the pass that finds the length, which does not
+/// count as progress.
 struct Silent<'a>(&'a dyn Watch);
 
 impl Watch for Silent<'_> {

@@ -1,14 +1,14 @@
 //! The list of the published experiment on list ranking, computed by random access.
 //!
 //! The published program begins with the list `N-1 → N-2 → … → 0`. Then, for every even `i` in ascending order, the
-//! elements that follow `i` and `j = (2i + N/5) mod N` change places in the list. Nothing happens if one of the two is
+//! elements that follow `i` and `j = (2i + N/5) mod N` are swapped in the list. Nothing happens if one of the two is
 //! the last element, because no element follows it.
 //!
 //! If `N` and `N/5` (rounded down) are even, so are all `i` and `j`: even elements never move, and the odd elements
 //! that follow them are permuted. With `M = N/2`, the element that follows `2u` is `2·order[u] - 1`, where `order` is
 //! `1, 2, …, M-1` after the swaps of `order[u]` and `order[(2u + N/10) mod M]` for `u = 1, 2, …, M-1`. A place is an
-//! index in `order`. At most three swaps touch a place, and they follow from its number. So a value can be followed
-//! through its swaps, backwards or forwards in time, without the other values.
+//! index in `order`. At most three swaps touch a place, and they can be computed from the index. So a value can be
+//! followed through its swaps, backwards or forwards in time, without the other values.
 
 /// The swaps that the published program makes in a list of `2 · half` elements.
 #[derive(Debug, Clone)]
@@ -48,7 +48,8 @@ impl Swaps {
         }
     }
 
-    /// Returns the place of `number` after all swaps, by following it forwards from its first place.
+    /// Returns the place (index in `order`) of the value `number` after all swaps, by following it forwards from its
+    /// first place.
     fn place(&self, number: u64) -> u64 {
         let (mut place, mut time) = (number, 0);
         loop {
@@ -59,8 +60,8 @@ impl Swaps {
         }
     }
 
-    /// Returns the times of the swaps that touch `place`, with 0 for none. The swap of `order[u]` has the time `u`. So
-    /// a place is touched at the time with its own number, and at each time `t` with `2t + shift = place` modulo
+    /// Returns the times of the swaps that touch `place`, with 0 for none. The swap of `order[u]` happens at time `u`.
+    /// So a place is touched at the time equal to its own index, and at each time `t` with `2t + shift = place` modulo
     /// `half`.
     #[inline]
     fn touching(&self, place: u64) -> [u64; 3] {
@@ -79,7 +80,8 @@ impl Swaps {
         if less >= self.half { less - self.half } else { less }
     }
 
-    /// Returns the place to which the swap at `time` moves the value in `place`. The swap must touch `place`.
+    /// Returns the place (index in `order`) to which the swap at `time` moves the value in `place`. The swap must touch
+    /// `place`.
     #[inline]
     fn other(&self, place: u64, time: u64) -> u64 {
         if time == place { self.partner(time) } else { time }

@@ -1,4 +1,4 @@
-//! Numbers in text, separated by any whitespace: counted, and parsed eight digits at a time.
+//! Counts and parses numbers in text, separated by any whitespace. Digits are parsed eight at a time.
 
 use crate::formats::bytes::tokens;
 
@@ -8,11 +8,11 @@ pub(super) const PADDING: usize = 32;
 /// Maximum length in bytes of a number, including leading zeros.
 pub(super) const LONGEST: usize = 64;
 
-/// Number of bytes to count with 8-bit counters before they could overflow.
+/// Maximum number of bytes in which 8-bit counters can't overflow.
 const COUNTED: usize = 255;
 
-/// Counts the numbers that begin in `bytes[1..]`. A number begins at a byte above 0x20 (blank) after a byte that is not
-/// above 0x20. Other control characters count as blanks here, and are detected when numbers are parsed.
+/// Counts the numbers that begin in `bytes[1..]`. A number begins at a byte above 0x20 (the space) whose preceding byte
+/// is not above 0x20. Other control characters count as blanks here, and are detected when numbers are parsed.
 pub(super) fn count(bytes: &[u8]) -> u64 {
     let Some(now) = bytes.get(1..) else { return 0 };
     let blocks = bytes.chunks(COUNTED).zip(now.chunks(COUNTED));
@@ -29,10 +29,10 @@ pub(super) fn is_space(byte: u8) -> bool {
     byte == b' ' || matches!(byte, 9..=13)
 }
 
-/// The position of text that should be a number but is not.
+/// Error: the position of text that should be a number but is not.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotANumber {
-    /// Offset in the bytes that are parsed.
+    /// Offset in the parsed slice.
     pub at: usize,
 }
 

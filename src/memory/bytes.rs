@@ -1,5 +1,5 @@
-//! Conversions between numbers and bytes in this machine's byte order.
-#![allow(unsafe_code)] // a slice seen as its bytes has no safe form
+//! Conversions between numbers and bytes in the machine's native byte order.
+#![allow(unsafe_code)] // viewing a slice as bytes has no safe form
 
 use super::Plain;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
@@ -16,23 +16,23 @@ pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
-/// Returns a view of u32 numbers as atomics, so that several threads can read and write them.
+/// Returns a view of integers as atomics, so that several threads can read and write them.
 pub fn cells(slice: &mut [u32]) -> &[AtomicU32] {
     // SAFETY: an atomic integer has the size, the alignment and the values of the plain one. The exclusive borrow
-    // excludes plain accesses while the result lives.
+    // rules out plain accesses while the result lives.
     unsafe { std::slice::from_raw_parts(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
-/// Returns a view of atomics as plain numbers.
+/// Returns a view of atomics as plain integers.
 pub fn plain(cells: &mut [AtomicU32]) -> &mut [u32] {
     // SAFETY: as above. No other thread can use the atomics while the result lives.
     unsafe { std::slice::from_raw_parts_mut(cells.as_mut_ptr().cast(), cells.len()) }
 }
 
-/// Returns a view of numbers of 8 bytes as atomics of their bits, so that several threads can read and write them.
+/// Returns a view of 8-byte numbers as atomics of their bit patterns, so that several threads can read and write them.
 pub fn word_cells<T: Number>(slice: &mut [T]) -> &[AtomicU64] {
     const { assert!(size_of::<T>() == size_of::<AtomicU64>() && align_of::<T>() == align_of::<AtomicU64>()) };
-    // SAFETY: as above, and any bits are a valid value of a Plain type.
+    // SAFETY: as above, and every bit pattern is a valid value of a Plain type.
     unsafe { std::slice::from_raw_parts(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
@@ -49,7 +49,8 @@ impl Number for u64 {}
 impl Number for f32 {}
 impl Number for f64 {}
 
-/// Converts bytes to numbers. The bytes need no alignment. An incomplete number at the end is left out.
+/// Converts bytes to numbers. The bytes need not be aligned. Trailing bytes that do not make a whole number are
+/// ignored.
 pub fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {
     let mut numbers = vec![T::default(); bytes.len() / size_of::<T>()];
     let target = bytes_of_mut(&mut numbers);

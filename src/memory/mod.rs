@@ -1,8 +1,8 @@
 //! The budget of host memory, and the buffers that reserve their memory from it.
 //!
 //! `limits.host_memory` limits the memory that the process itself allocates: anonymous, shared and pinned pages. Every
-//! allocation that can grow with the graph comes from a [`Budget`], so the limit holds by construction. [`own_bytes`]
-//! are set aside for the rest (stacks, the allocator's lists, small tables). Clean pages of mapped files do not count.
+//! allocation that can grow with the graph reserves its bytes from a [`Budget`]. [`own_bytes`] are set aside for
+//! everything else (stacks, the allocator's free lists, small tables). Clean pages of mapped files do not count.
 #![allow(unsafe_code)] // anonymous mappings: the allocator offers neither huge pages nor growth in place
 
 mod bytes;
@@ -22,28 +22,28 @@ pub use pages::{discard, move_pages, populate, random_access, usual_access, will
 pub use process::Process;
 pub use space::{addresses_left, give_back, set_allocator};
 
-/// Minimum and maximum number of bytes set aside for the process itself. Between the two, it is `limits.host_memory`
-/// divided by `BASE_PART`. With a small limit only small graphs fit, and their tables are small: a graph of 500
-/// vertices takes 1.2 MiB in total with two threads.
+/// Bounds on the number of bytes set aside for the process itself: `limits.host_memory` / `BASE_PART` is clamped to
+/// this range. The lower bound is enough because only small graphs fit a small limit: a graph of 500 vertices needs
+/// 1.2 MiB in total with two threads.
 const BASE: RangeInclusive<u64> = 13 << 18..=24 << 20;
 const BASE_PART: u64 = 4;
-/// Maximum number of bytes set aside for each thread: its stack and its share of the allocator's free lists.
+/// Maximum number of bytes set aside for each thread: its stack and its part of the allocator's free lists.
 pub const PER_THREAD: u64 = 1 << 20;
-/// Minimum number of bytes set aside for each thread. Between the minimum and the maximum, all threads together get the
-/// limit divided by `THREADS_PART`. The measured need was 60 KiB a thread.
+/// Minimum number of bytes set aside for each thread. Between the two bounds, each thread gets an equal part of the
+/// memory limit / `THREADS_PART`. The measured need was 60 KiB per thread.
 const LEAST_PER_THREAD: u64 = 128 << 10;
 const THREADS_PART: u64 = 16;
 
-/// Returns the bytes that are set aside for the process and its `threads` threads if the memory limit is `limit` bytes.
-/// A larger limit never leaves less for the rest.
+/// Returns the number of bytes set aside for the process and its `threads` threads under a memory limit of `limit`
+/// bytes. The remainder, `limit` minus this number, never shrinks as the limit grows.
 pub fn own_bytes(limit: u64, threads: usize) -> u64 {
     let threads = threads.max(1) as u64;
     let each = (limit / THREADS_PART / threads).clamp(LEAST_PER_THREAD, PER_THREAD);
     (limit / BASE_PART).clamp(*BASE.start(), *BASE.end()) + threads * each
 }
 
-/// Returns the smallest memory limit that is enough, in bytes. `needed` takes a limit and returns the bytes needed
-/// under it; its result must not fall as the limit grows.
+/// Returns the smallest memory limit, in bytes, that is enough. `needed` takes a limit and returns the number of bytes
+/// needed under that limit; its result must not decrease as the limit grows.
 pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
     let mut limit = needed(0);
     loop {
@@ -54,18 +54,18 @@ pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// Returns the smallest memory limit, in bytes, that leaves `free` bytes after setting memory aside for the process and
+/// Returns the smallest memory limit, in bytes, of which `free` bytes remain after [`own_bytes`] are set aside for
 /// `threads` threads.
 pub fn limit_leaving(free: u64, threads: usize) -> u64 {
     smallest_limit(|limit| own_bytes(limit, threads).saturating_add(free))
 }
 
-/// Rounds `bytes` up to whole MiB and formats them, for messages that ask for a larger limit.
+/// Rounds `bytes` up to whole MiB and formats the result, for messages that ask for a larger limit.
 pub fn at_least(bytes: u64) -> String {
     size::exact(bytes.next_multiple_of(1 << 20))
 }
 
-/// Budget of host memory, limited by `limits.host_memory`. Clones share one account of the reserved bytes.
+/// Budget of host memory, limited by `limits.host_memory`. All clones share one counter of reserved bytes.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Account>);
 
@@ -77,10 +77,10 @@ struct Account {
 }
 
 impl Budget {
-    /// Makes a budget of `limit` bytes, and sets memory aside for the process and `threads` threads.
+    /// Creates a budget of `limit` bytes, and reserves [`own_bytes`] for the process and `threads` threads.
     ///
     /// # Errors
-    /// [`Error::Limit`] if `limit` is smaller than the memory to set aside.
+    /// [`Error::Limit`] if `limit` is smaller than [`own_bytes`].
     pub fn new(limit: u64, threads: usize) -> Result<Self> {
         let budget = Budget(Arc::new(Account { limit, threads, used: AtomicU64::new(0) }));
         budget.take(own_bytes(limit, threads), "the process itself")?;
@@ -97,39 +97,39 @@ impl Budget {
         self.0.limit.saturating_sub(self.0.used.load(Ordering::Relaxed))
     }
 
-    /// Returns the free bytes for a caller that is about to take all free memory. `taken` is the memory that the
-    /// process uses now, in bytes. If `taken` exceeds all reservations, for example because of a GPU driver, the excess
-    /// does not count as free.
+    /// Returns the number of free bytes for a caller that will reserve all of them. `taken` is the memory in bytes
+    /// that the process uses now. If it exceeds all reservations, for example because of a GPU driver, the excess does
+    /// not count as free.
     pub fn free_excluding(&self, taken: u64) -> u64 {
         self.limit().saturating_sub(self.0.used.load(Ordering::Relaxed).max(taken))
     }
 
-    /// Reserves `bytes` bytes until the result is dropped.
+    /// Reserves `bytes` bytes until the returned reservation is dropped. `purpose` appears in the error message.
     ///
     /// # Errors
-    /// [`Error::Limit`], which names a limit that is enough for everything reserved now and these bytes.
+    /// [`Error::Limit`], which names a limit that is enough for all current reservations and this one.
     pub fn reserve(&self, bytes: u64, purpose: &str) -> Result<Reservation> {
         self.take(bytes, purpose)?;
         Ok(Reservation { budget: self.clone(), bytes })
     }
 
-    /// Allocates a zeroed buffer of `len` elements, on huge pages if the system provides them.
+    /// Allocates a zeroed buffer of `len` elements, on huge pages if the kernel provides them.
     ///
     /// # Errors
-    /// [`Error::Limit`] if it does not fit the budget, or the system has no memory for it.
+    /// [`Error::Limit`] if it does not fit the budget, or the kernel refuses the mapping.
     pub fn zeroed<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
         Buffer::map(len, self.reserve((len * size_of::<T>()) as u64, purpose)?, purpose)
     }
 
-    /// Returns the error for a mapping of `bytes` bytes for which the system refused address space.
+    /// Returns the error for a mapping of `bytes` bytes that the kernel refused for lack of address space.
     fn no_addresses(&self, bytes: usize, purpose: &str, e: &std::io::Error) -> Error {
         Error::addresses(bytes as u64, purpose, self.limit(), addresses_left(), e)
     }
 
-    /// Maps addresses for `len` elements without reserving memory. The caller must reserve the memory that it touches.
+    /// Maps address space for `len` elements, but reserves no memory. The caller must reserve the memory it touches.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the system gives no more addresses.
+    /// [`Error::Limit`] if the kernel refuses the address space.
     pub fn addresses<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
         Buffer::map(len, self.reserve(0, purpose)?, purpose)
     }
@@ -138,20 +138,20 @@ impl Budget {
         let account = &self.0;
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= account.limit);
         account.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|used| {
-            // A larger limit also sets more memory aside for the process.
+            // A larger limit also increases the bytes set aside for the process.
             let other_bytes = used.saturating_add(bytes).saturating_sub(own_bytes(account.limit, account.threads));
             self.too_small(limit_leaving(other_bytes, account.threads), purpose)
         })
     }
 
-    /// Returns the error that says that `purpose` needs a memory limit of at least `needed` bytes.
+    /// Returns the error stating that `purpose` needs a memory limit of at least `needed` bytes.
     pub fn too_small(&self, needed: u64, purpose: &str) -> Error {
         let (given, needed) = (size::show(self.limit()), at_least(needed));
         Error::Limit { limit: "host_memory", given, needed, purpose: purpose.to_owned() }
     }
 }
 
-/// Bytes reserved from a [`Budget`], freed on drop.
+/// A number of bytes reserved from a [`Budget`]. Dropping it returns them to the budget.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Budget,
@@ -159,10 +159,10 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Adds `more` bytes to the reservation.
+    /// Reserves `more` additional bytes.
     ///
     /// # Errors
-    /// [`Error::Limit`]; the reservation is then unchanged.
+    /// [`Error::Limit`] if too few bytes are free; the reservation is then unchanged.
     pub fn grow(&mut self, more: u64, purpose: &str) -> Result<()> {
         self.budget.take(more, purpose)?;
         self.bytes += more;
@@ -174,14 +174,14 @@ impl Reservation {
         self.bytes
     }
 
-    /// Splits `bytes` bytes (or all, if there are fewer) off into a separate reservation.
+    /// Splits `bytes` bytes off into a separate reservation, or all bytes if there are fewer.
     pub fn split(&mut self, bytes: u64) -> Reservation {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         Reservation { budget: self.budget.clone(), bytes }
     }
 
-    /// Gives `bytes` bytes (or all, if there are fewer) back to the budget.
+    /// Returns `bytes` bytes to the budget, or all bytes if there are fewer.
     pub fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -195,12 +195,12 @@ impl Drop for Reservation {
     }
 }
 
-/// Types for which every bit pattern, all zeros included, is a valid value.
+/// Types for which every bit pattern is a valid value.
 ///
 /// # Safety
 /// The type must have no padding, no invalid bit pattern and no drop glue.
 pub unsafe trait Plain: 'static {}
-// SAFETY: integers, atomic integers and arrays of them.
+// SAFETY: integers, atomic integers and arrays of them have no padding and no invalid bit pattern.
 unsafe impl Plain for u8 {}
 // SAFETY: as above.
 unsafe impl Plain for u32 {}
@@ -217,10 +217,10 @@ unsafe impl Plain for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Plain for AtomicU64 {}
 
-/// Prefetches `slice[index]` into the second-level cache. An index out of range does no harm.
+/// Prefetches `slice[index]` into the second-level cache. An index out of range is ignored.
 ///
-/// It does not use the first level. With tables larger than the shared cache a core waits for cache lines in flight,
-/// and the first level's few fill buffers limit their number. (A random look-up in 64 MB took 8.9 ns with the first
+/// The first level is not used: with tables larger than the shared cache, the number of cache lines in flight limits
+/// the speed, and the first level has few line fill buffers. (A random look-up in 64 MB took 8.9 ns with the first
 /// level and 5.0 ns with the second.)
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
@@ -228,13 +228,13 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 }
 
 /// Prefetches `slice[index]` into the first-level cache, for elements that are used a few steps later. An index out of
-/// range does no harm.
+/// range is ignored.
 #[inline(always)]
 pub fn prefetch_near<T>(slice: &[T], index: usize) {
     prefetch_to::<1, T>(slice, index);
 }
 
-/// Prefetches `slice[index]` into the cache of level `LEVEL`, which is 1 or 2.
+/// Prefetches `slice[index]` into the cache of level `LEVEL`, 1 or 2.
 #[inline(always)]
 fn prefetch_to<const LEVEL: u8, T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -252,8 +252,8 @@ fn prefetch_to<const LEVEL: u8, T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// Buffer of elements in an anonymous memory mapping. Elements are zero until they are written. Pages that were never
-/// touched take no memory.
+/// Buffer of elements in an anonymous memory mapping. Elements are zero until they are written. Untouched pages use no
+/// physical memory.
 #[derive(Debug)]
 pub struct Buffer<T> {
     start: *mut libc::c_void,
@@ -263,14 +263,14 @@ pub struct Buffer<T> {
     element: PhantomData<T>,
 }
 
-// SAFETY: the buffer owns its pages like a Vec; sharing and sending are as safe as for its elements.
+// SAFETY: the buffer owns its pages like a Vec, so it may be sent and shared if its elements may.
 unsafe impl<T: Send> Send for Buffer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Buffer<T> {}
 
 /// Size of a memory page in bytes.
 const PAGE: usize = 4096;
-/// Bytes of a huge page. A huge page begins at a multiple of its size.
+/// Size of a huge page in bytes. A huge page begins at a multiple of its size.
 pub const HUGE: usize = 2 << 20;
 
 impl<T: Plain> Buffer<T> {
@@ -284,10 +284,10 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
-    /// Lengthens the buffer to `len` elements; the new elements are zero. The buffer may move.
+    /// Lengthens the buffer to `len` elements; the new elements are zero. The buffer's address may change.
     ///
     /// # Errors
-    /// [`Error::Limit`]; the buffer is then unchanged.
+    /// [`Error::Limit`] if the new elements do not fit the budget or the kernel refuses the mapping.
     pub fn grow(&mut self, len: usize, purpose: &str) -> Result<()> {
         if len <= self.len {
             return Ok(());
@@ -296,12 +296,12 @@ impl<T: Plain> Buffer<T> {
         self.reservation.grow(more, purpose)?;
         let mapped = (len * size_of::<T>()).next_multiple_of(PAGE);
         if mapped > self.mapped {
-            // SAFETY: start and mapped describe this buffer's own mapping, `&mut self` rules out borrows of it, and it moves to a fresh
-            // region of that size.
+            // SAFETY: `start` and `mapped` describe this buffer's own mapping, and `&mut self` rules out borrows of
+            // it. It moves to a fresh region of `mapped` bytes.
             let moved = region(mapped, libc::PROT_NONE).and_then(|place| unsafe {
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-                // Make the system call directly. UCX, which many MPI libraries load, replaces the C library's mremap by
-                // a version that ignores the address.
+                // Make the system call directly. UCX, which many MPI libraries load, replaces the C library's mremap
+                // by a version that ignores the address.
                 let start = libc::syscall(libc::SYS_mremap, self.start, self.mapped, mapped, flags, place);
                 if start == -1 { Err(std::io::Error::last_os_error()) } else { Ok(start as *mut libc::c_void) }
             });
@@ -313,7 +313,7 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Shortens the buffer to `len` elements, and frees the reservation of the other elements.
+    /// Shortens the buffer to `len` elements, and returns the reserved bytes of the other elements to the budget.
     pub fn shorten(&mut self, len: usize) {
         if len < self.len {
             self.reservation.shrink(((self.len - len) * size_of::<T>()) as u64);
@@ -321,21 +321,21 @@ impl<T: Plain> Buffer<T> {
         }
     }
 
-    /// Asks for huge pages, because the TLB limits random access over 4 KiB pages. A refusal only costs speed and is
-    /// ignored.
+    /// Asks for huge pages, because TLB misses slow down random access over 4 KiB pages. A refusal costs only speed
+    /// and is ignored.
     fn ask_for_huge_pages(&self) {
-        // SAFETY: advice on this buffer's own mapping.
+        // SAFETY: only advises the kernel on this buffer's own mapping.
         unsafe { libc::madvise(self.start, self.mapped, libc::MADV_HUGEPAGE) };
     }
 }
 
-/// Maps `bytes` bytes (whole pages) of fresh memory. The address is a multiple of [`HUGE`] if there are at least that
-/// many bytes.
+/// Maps `bytes` bytes (whole pages) of fresh memory. If `bytes` is at least [`HUGE`], the address is a multiple of
+/// [`HUGE`].
 fn region(bytes: usize, protection: libc::c_int) -> std::io::Result<*mut libc::c_void> {
     let spare = if bytes >= HUGE { HUGE } else { 0 };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a fresh private mapping at an address of the kernel's choice touches no existing memory; only its own first and last pages
-    // are unmapped again.
+    // SAFETY: a fresh private mapping at an address of the kernel's choice touches no existing memory. Only pages at
+    // its own start and end are unmapped again.
     unsafe {
         let start = libc::mmap(std::ptr::null_mut(), bytes + spare, protection, flags, -1, 0);
         if start == libc::MAP_FAILED {
@@ -354,10 +354,10 @@ fn region(bytes: usize, protection: libc::c_int) -> std::io::Result<*mut libc::c
 }
 
 impl Buffer<AtomicU32> {
-    /// Converts the buffer to plain integers. No other thread may use it any more.
+    /// Converts the buffer to plain integers.
     pub fn into_plain(self) -> Buffer<u32> {
         let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: `this` is never dropped, so the reservation is moved out exactly once; AtomicU32 has u32's layout.
+        // SAFETY: `this` is never dropped, so the reservation is moved out once; AtomicU32 has the layout of u32.
         let reservation = unsafe { std::ptr::read(&this.reservation) };
         Buffer { start: this.start, len: this.len, mapped: this.mapped, reservation, element: PhantomData }
     }
@@ -366,7 +366,7 @@ impl Buffer<AtomicU32> {
 impl<T> Deref for Buffer<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping holds at least `len` elements, page-aligned, zero or written; T is Plain by construction.
+        // SAFETY: the mapping is page-aligned and holds `len` elements, zero or written; T is Plain by construction.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 }

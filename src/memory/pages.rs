@@ -1,19 +1,19 @@
-//! Advice to the system on pages of memory: populating them before they are needed, and returning them.
+//! Advice to the kernel on pages of memory: allocating them ahead of use, releasing them, and reading ahead.
 #![allow(unsafe_code)] // madvise has no safe form
 
 use super::{HUGE, PAGE};
 use std::ops::Range;
 
-/// Gives the whole pages within pieces of a [`super::Buffer`] back to the system. Afterwards each word of the pieces is
-/// zero or unchanged. Adjacent pieces are given back together, so that whole huge pages can be freed.
+/// Releases the whole pages within `pieces`, slices of a [`super::Buffer`]. Afterwards each element of the slices is
+/// zero or unchanged. Adjacent slices are released together, so that whole huge pages can be freed.
 pub fn discard(pieces: Vec<&mut [u32]>) {
     joined(pieces).for_each(free);
 }
 
-/// Moves the huge pages within pieces of a [`super::Buffer`] to the start of `place`, a part of another buffer, and
-/// gives other pages back to the system like [`discard`]. Afterwards the words of `place` have any value. Writing there
-/// takes less time than to fresh memory, whose pages the system has to clear. Pages are moved in at most `most` parts,
-/// because the system has a limit on parts of memory that were mapped differently. Returns the number of parts.
+/// Remaps the huge pages that lie within `pieces`, slices of a [`super::Buffer`], to the start of `place`, a slice of
+/// another buffer. Releases the other pages like [`discard`]. The contents of `place` are then unspecified. Writing to
+/// remapped pages is faster than writing to fresh ones, which the kernel must zero. Makes at most `most` moves, because
+/// the kernel limits the number of mappings. Returns the number of moves.
 pub fn move_pages(pieces: Vec<&mut [u32]>, place: &mut [u32], most: usize) -> usize {
     let Range { start: place_start, end } = place.as_mut_ptr_range();
     let mut room = place_start.addr().next_multiple_of(HUGE)..end.addr() / HUGE * HUGE;
@@ -24,9 +24,10 @@ pub fn move_pages(pieces: Vec<&mut [u32]>, place: &mut [u32], most: usize) -> us
         let mut rest = range.clone();
         if len > 0 && moved < most {
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
-            // SAFETY: whole pages of private anonymous memory within slices that are borrowed mutably, so nobody else uses them. The old
-            // pages become zeros and the new ones have the old words, valid values of every word. A failure changes nothing. The system call
-            // is made directly for the reason that `Buffer::grow` gives.
+            // SAFETY: remaps whole pages of private anonymous memory. The slices are borrowed mutably, so nobody else
+            // uses the pages. The old addresses then read as zeros and the new ones as the old words, which are all
+            // valid values. A failure changes nothing. The system call is made directly for the reason that
+            // `Buffer::grow` gives.
             let result = unsafe {
                 let (old, new) = (range.start.with_addr(from), place_start.with_addr(room.start));
                 libc::syscall(libc::SYS_mremap, old, len, len, flags, new)
@@ -43,7 +44,7 @@ pub fn move_pages(pieces: Vec<&mut [u32]>, place: &mut [u32], most: usize) -> us
     moved
 }
 
-/// Returns the addresses of `pieces` in order. Adjacent pieces are joined.
+/// Returns the address ranges of `pieces` in ascending order, with adjacent ranges joined.
 fn joined(mut pieces: Vec<&mut [u32]>) -> impl Iterator<Item = Range<*mut u32>> {
     pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
     let mut pieces = pieces.into_iter().map(<[u32]>::as_mut_ptr_range).peekable();
@@ -56,33 +57,33 @@ fn joined(mut pieces: Vec<&mut [u32]>) -> impl Iterator<Item = Range<*mut u32>> 
     })
 }
 
-/// Gives the whole pages of `range` back to the system. The range must be part of slices that are borrowed mutably.
+/// Releases the whole pages within `range`, which must lie within slices that are borrowed mutably.
 fn free(range: Range<*mut u32>) {
     let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
     if from < to {
-        // SAFETY: whole pages that nobody else uses, as the caller guarantees. Pages of private anonymous memory come back as zeros, a
-        // valid value of every word; a failure changes nothing.
+        // SAFETY: releases whole pages that nobody else uses, as the caller guarantees. Private anonymous pages then
+        // read as zeros, a valid value of every word. A failure changes nothing.
         unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_DONTNEED) };
     }
 }
 
-/// Asks the system to read the pages of `piece`, a part of a mapped file, ahead of time. The system may ignore this.
+/// Asks the kernel to read the pages of `piece`, a slice of a mapped file, ahead of time. The kernel may ignore this.
 pub fn will_need<T>(piece: &[T]) {
     advise(piece, libc::MADV_WILLNEED);
 }
 
-/// Advises the system not to read ahead in `piece`, a part of a mapped file, because it is read at random. The system
-/// may ignore this.
+/// Advises the kernel not to read ahead in `piece`, a slice of a mapped file, because it is accessed at random. The
+/// kernel may ignore this.
 pub fn random_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_RANDOM);
 }
 
-/// Revokes the advice of [`random_access`].
+/// Revokes the advice of [`random_access`] for `piece`.
 pub fn usual_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_NORMAL);
 }
 
-/// Returns true if the advice of [`random_access`] holds for the beginning of `piece`.
+/// Returns true if the advice of [`random_access`] is in effect at the start of `piece`.
 #[cfg(test)]
 pub fn is_random<T>(piece: &[T]) -> bool {
     let (at, mut is_mapped_here) = (piece.as_ptr().addr(), false);
@@ -101,18 +102,18 @@ fn advise<T>(piece: &[T], advice: libc::c_int) {
     let range = piece.as_ptr_range();
     let (from, to) = (range.start.addr() / PAGE * PAGE, range.end.addr().next_multiple_of(PAGE));
     if !piece.is_empty() {
-        // SAFETY: none of `MADV_WILLNEED`, `MADV_RANDOM` and `MADV_NORMAL` changes what is read from memory.
+        // SAFETY: none of `MADV_WILLNEED`, `MADV_RANDOM` and `MADV_NORMAL` changes the contents of memory.
         unsafe { libc::madvise(range.start.with_addr(from).cast_mut().cast(), to - from, advice) };
     }
 }
 
-/// Asks the system to allocate the pages of `piece` now, so that later writes are fast: allocation takes longer than
-/// the writes themselves. Linux before 5.14 ignores this, and allocates pages when they are written.
+/// Asks the kernel to allocate the whole pages of `piece` now, so that later writes do not wait for page faults. Linux
+/// before 5.14 ignores this and allocates pages when they are written.
 pub fn populate<T>(piece: &mut [T]) {
     let range = piece.as_mut_ptr_range();
     let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
     if from < to {
-        // SAFETY: whole pages within a piece that is borrowed mutably; their contents stay.
+        // SAFETY: whole pages within a slice that is borrowed mutably; their contents do not change.
         unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_POPULATE_WRITE) };
     }
 }
@@ -131,7 +132,7 @@ mod tests {
             b.get_disjoint_mut([0..512, 512..2048, 2048..4096, 4096..5120]).expect("apart");
         discard(vec![second, first]);
         assert!(before.iter().chain(after.iter()).all(|&x| x == 7));
-        // Together the two pieces are whole pages, except the first half of one.
+        // Together the two pieces cover whole pages, except the first half page of `first`.
         assert!(b[1024..4096].iter().all(|&x| x == 0) && b[512..1024].iter().all(|&x| x == 7));
     }
 
@@ -142,7 +143,8 @@ mod tests {
         let mut to = budget.zeroed::<u32>(4 * words, "a test").expect("fits");
         from.fill(7);
         to.fill(1);
-        // The pieces in the middle are two huge pages together, and parts of two others. One huge page has room.
+        // The two middle pieces together cover two huge pages, and parts of two others. `to` has space for one huge
+        // page.
         let [before, first, second, after] = from
             .get_disjoint_mut([0..1000, 1000..2 * words + 5, 2 * words + 5..4 * words - 9, 4 * words - 9..5 * words])
             .expect("apart");

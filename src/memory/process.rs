@@ -1,37 +1,37 @@
-//! Reads memory of other processes of this machine that allow it.
+//! Reads the memory of other processes on the same machine that allow it.
 #![allow(unsafe_code)] // the system call that reads another process's memory
 
 use std::io::{Error, ErrorKind, Result};
 
-/// A process of this machine.
+/// A process on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process(libc::pid_t);
 
 impl Process {
-    /// Returns this process, and allows other processes of the same user to read its memory from now on, if the system
+    /// Returns this process, and from now on allows other processes of the same user to read its memory, if the kernel
     /// permits that.
     pub fn open() -> Process {
-        // Some systems let only a parent read a process's memory. This flag allows other processes. SAFETY: sets a flag
-        // of this process; on a system without it, reading fails or works as before.
+        // Some systems let only a parent process read a process's memory. This flag allows other processes. SAFETY:
+        // sets a flag of this process; on a kernel without the flag, reading fails or works as before.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
-        // SAFETY: always succeeds.
+        // SAFETY: getpid always succeeds.
         Process(unsafe { libc::getpid() })
     }
 
-    /// Returns the process whose [`Self::number`] is `number`.
+    /// Returns the process with the id `number`.
     pub fn of(number: u64) -> Process {
         Process(number as libc::pid_t)
     }
 
-    /// Returns the number by which other processes identify this one.
+    /// Returns the process id.
     pub fn number(self) -> u64 {
         self.0 as u64
     }
 
-    /// Fills `to` with the bytes from `address` on in the memory of the process.
+    /// Fills `to` with the bytes that start at `address` in the memory of this process.
     ///
     /// # Errors
-    /// Errors of the system: reading is not allowed, or there is no such process or memory.
+    /// Errors of the system call: reading is not allowed, or the process or the memory does not exist.
     pub fn read(self, address: u64, to: &mut [u8]) -> Result<()> {
         let mut done = 0;
         while done < to.len() {
@@ -39,7 +39,7 @@ impl Process {
             let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() };
             let from = (address as usize + done) as *mut libc::c_void;
             let remote = libc::iovec { iov_base: from, iov_len: rest.len() };
-            // SAFETY: writes to `rest` alone; the system checks the other address.
+            // SAFETY: writes only to `rest`; the kernel checks the remote address.
             let read = unsafe { libc::process_vm_readv(self.0, &raw const local, 1, &raw const remote, 1, 0) };
             done += match usize::try_from(read) {
                 Ok(0) => return Err(Error::from(ErrorKind::UnexpectedEof)),

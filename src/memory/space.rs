@@ -1,10 +1,10 @@
-//! Address space of this process, which `ulimit -v` limits, and settings of the allocator for it.
+//! The process's address space, which `ulimit -v` limits, and the allocator settings that depend on it.
 #![allow(unsafe_code)] // sets parameters of the C library's allocator
 
 /// Size of a memory page in bytes.
 const PAGE: u64 = 4096;
 
-/// Returns the bytes of address space that `ulimit -v` leaves this process; `None` if there is no limit.
+/// Returns the number of bytes of address space that `ulimit -v` leaves to this process; `None` if there is no limit.
 pub fn addresses_left() -> Option<u64> {
     let (limit, _) = rlimit::Resource::AS.get().ok().filter(|&(soft, _)| soft != rlimit::INFINITY)?;
     let used = std::fs::read_to_string("/proc/self/statm").ok()?;
@@ -12,18 +12,18 @@ pub fn addresses_left() -> Option<u64> {
     Some(limit.saturating_sub(pages * PAGE))
 }
 
-/// Size in bytes from which the C library's allocator gives an allocation its own memory mapping. It is also the
-/// maximum number of freed bytes that the allocator keeps at the end of each of its arenas.
+/// Size in bytes from which the C library's allocator uses a separate memory mapping for an allocation. It is also the
+/// maximum number of freed bytes that the allocator retains at the end of its heap.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_BYTES: libc::c_int = 1 << 20;
 
-/// Makes the allocator give freed memory back to the system. By default, glibc keeps up to 64 MiB in each arena after a
-/// large allocation was freed, and no reservation covers that. If `ulimit -v` limits addresses, all threads share one
-/// arena. With an arena for each thread, which takes 64 MiB of addresses, the addresses left would depend on which
-/// thread allocates first.
+/// Makes the allocator return freed memory to the kernel. By default, glibc may retain up to 64 MiB per arena after a
+/// large allocation was freed, and no reservation covers that. If `ulimit -v` limits the address space, all threads
+/// share one arena. An arena per thread would take 64 MiB of addresses each, and the remaining address space would
+/// depend on which threads allocate.
 pub fn set_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: this sets parameters of the allocator, and is called before there are other threads.
+    // SAFETY: sets parameters of the allocator, before any other thread has started.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, TRIM_BYTES);
         libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_BYTES);
@@ -33,10 +33,11 @@ pub fn set_allocator() {
     }
 }
 
-/// Gives freed memory of all the allocator's arenas back to the system. Call it after a library has freed much memory.
+/// Returns the freed memory in all arenas of the allocator to the kernel. Call it after a library has freed much
+/// memory.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the allocator locks its arenas by itself.
+    // SAFETY: the allocator locks its arenas itself.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -1,5 +1,5 @@
-//! Builds the stored blocks from bins. Threads sort bins in the order of rows. The thread that finishes the last bin of
-//! a block writes the block, while the others go on with the next one.
+//! Builds the stored blocks from bins. Threads sort bins in the order of rows. The thread that completes a block by
+//! sorting its last bin writes the block, while the others continue with the next one.
 
 use super::gate::Gate;
 use super::partition::Partition;
@@ -16,13 +16,13 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Builder that sorts filled bins into rows, and writes the rows as stored blocks.
+/// Builder that sorts bins into rows, and writes the rows as stored blocks.
 pub struct Builder<'a, 'p> {
-    /// Bins of edges; all edges must be in them.
+    /// Bins, which must already contain all edges.
     pub partition: &'a Partition<'p>,
     /// Division of the rows into bins.
     pub bins: &'a Bins,
-    /// True for each block that must be built; the others are stored already.
+    /// For each block, whether it must be built; the others are stored already.
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the simple graph.
     pub degrees: &'a Degrees,
@@ -48,7 +48,7 @@ pub struct BlockFiles<'a> {
     pub syncer: &'a Syncer,
 }
 
-/// Totals over all blocks that were built.
+/// Totals of all blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltBlocks {
     /// Number of stored row entries (neighbours), one for each distinct edge.
@@ -58,11 +58,11 @@ pub struct BuiltBlocks {
 }
 
 impl BlockFiles<'_> {
-    /// Writes block `block`, and the file of its weights if edges have weights. Each of the `parts` has the lengths,
-    /// the targets and the weights of consecutive rows.
+    /// Writes block `block`, and the file of its weights if edges have weights. Each of the `parts` is (row lengths,
+    /// targets, weights) of consecutive rows.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries.
+    /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries or more.
     pub(super) fn write(&self, block: usize, parts: &[[&[u32]; 3]]) -> Result<BuiltBlocks> {
         let rows: Vec<(&[u32], &[u32])> = parts.iter().map(|&[lengths, targets, _]| (lengths, targets)).collect();
         let pending = stored::write(self.folder, self.key, self.layout, block, &rows)?;
@@ -80,8 +80,8 @@ impl BlockFiles<'_> {
 }
 
 impl<'p> Builder<'_, 'p> {
-    /// Returns the maximum number of bytes that any `in_flight` consecutive blocks take together; `of_block` returns
-    /// the bytes of one block.
+    /// Returns the maximum total size in bytes of any `in_flight` consecutive blocks. `of_block` returns the size of
+    /// one block.
     pub fn in_flight_bytes(layout: &Layout, in_flight: usize, of_block: fn(BlockSize) -> u64) -> u64 {
         let size = |b: usize| BlockSize { rows: layout.block(b).len() as u64, entries: layout.block(b).bound };
         let blocks: Vec<u64> = (0..layout.blocks()).map(|b| of_block(size(b))).collect();
@@ -89,10 +89,10 @@ impl<'p> Builder<'_, 'p> {
     }
 
     /// Builds all wanted blocks, with one thread for each of the `sorters`. `watch` advances by the number of edges
-    /// that are taken from bins.
+    /// read from bins.
     ///
     /// # Errors
-    /// Errors of the disk and of the spill file, and a stop that `watch` reports.
+    /// Errors of the disk and of the spill file, and cancellation reported by `watch`.
     pub fn build(&self, sorters: Vec<Box<dyn SortBin + '_>>, watch: &dyn Watch) -> Result<BuiltBlocks> {
         let shared = SharedBlocks {
             next: AtomicUsize::new(0),
@@ -102,7 +102,7 @@ impl<'p> Builder<'_, 'p> {
             front: Gate::new(0),
             spare: Mutex::default(),
         };
-        // Nobody waits for a block that is stored already.
+        // Start after the blocks that are stored already, so that no thread waits for them.
         self.advance_front(&shared);
         on_threads(sorters.into_iter(), |mut sorter| {
             shared.front.run(|| self.sort_bins(&mut *sorter, &shared, watch))
@@ -119,7 +119,7 @@ impl<'p> Builder<'_, 'p> {
             if !self.wanted[block] {
                 continue;
             }
-            // Wait until the block may be in memory, or until another thread has failed.
+            // Wait until few enough unfinished blocks precede this one, or until another thread has failed.
             if !shared.front.wait(|front| block < front + self.in_flight) {
                 return Ok(());
             }
@@ -131,8 +131,8 @@ impl<'p> Builder<'_, 'p> {
             if !sorted.counted {
                 degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             }
-            // If all edges of the bin were on a GPU, the sorted rows are not copied: the GPU delivers them at the speed
-            // of memory.
+            // If all edges of the bin are on a GPU, keep its rows in the buffer: the GPU delivers them at the speed of
+            // memory, so copying them would cost as much again.
             let part = if sorted.counted && !part.has_lines_here() {
                 SortedBin::Rows(rows)
             } else {
@@ -167,8 +167,8 @@ impl<'p> Builder<'_, 'p> {
         };
         let parts: Vec<SortedBin<'p>> = parts.into_iter().flatten().collect();
         if !parts.iter().any(|part| matches!(part, SortedBin::StagedRows(_))) {
-            // Free the bins' memory before the file is written: the file cache then reuses its pages, which were in use
-            // just now.
+            // Release the bins' memory before the file is written, so that the kernel can reuse these pages for the
+            // file cache.
             self.partition.release(block, Vec::new());
         }
         let mut slices: Vec<[&[u32]; 3]> = Vec::new();
@@ -196,7 +196,7 @@ impl<'p> Builder<'_, 'p> {
         Ok(())
     }
 
-    /// Moves `shared.front` past all blocks that are stored.
+    /// Advances `shared.front`, the index of the first block that is not stored, past all blocks that are stored now.
     fn advance_front(&self, shared: &SharedBlocks<'p>) {
         let is_stored = |b: usize| !self.wanted[b] || shared.slots[b].lock().written;
         let more = |front: &mut usize| (*front..shared.slots.len()).take_while(|&b| is_stored(b)).count();
@@ -204,14 +204,14 @@ impl<'p> Builder<'_, 'p> {
     }
 }
 
-/// A sorted bin: in the buffer into which it was sorted, or copied to the memory of the block's bins.
+/// The rows of a sorted bin: in the buffer into which they were sorted, or copied to memory of the block's bins.
 #[derive(Debug)]
 enum SortedBin<'p> {
     Rows(SortedRows),
     StagedRows(StagedRows<'p>),
 }
 
-/// The sorted bins of one block so far.
+/// Sorted bins of one block that is not complete yet.
 #[derive(Debug, Default)]
 struct BlockSlot<'p> {
     parts: Vec<Option<SortedBin<'p>>>,
@@ -226,6 +226,6 @@ struct SharedBlocks<'p> {
     slots: Vec<Mutex<BlockSlot<'p>>>,
     /// Index of the first block that is not stored yet.
     front: Gate<usize>,
-    /// Buffers kept for reuse, because their pages have been touched already.
+    /// Free buffers for rows. They are reused, because the kernel has already allocated their pages.
     spare: Mutex<Vec<SortedRows>>,
 }

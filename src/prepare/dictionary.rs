@@ -1,5 +1,5 @@
-//! Dictionary of sparse ids (hashes, account numbers): a file of all distinct ids in ascending order maps them to 0, 1,
-//! 2, ….
+//! Dictionary of sparse ids (hashes, account numbers): a file of all distinct ids in ascending order. The index of an
+//! id in the file is its dense id.
 
 use super::partition::changed;
 use super::sorted_list::{self, Listed, SortedList};
@@ -31,12 +31,12 @@ pub fn path(folder: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct Dictionary {
     list: SortedList,
-    /// The first id that a visitor found in the input but not in the list.
+    /// First id that a visitor read from the input but did not find in the list; empty if all were found.
     unlisted: OnceLock<RawId>,
 }
 
 impl Dictionary {
-    /// Returns the maximum number of bytes of memory that the index of `ids` ids takes.
+    /// Returns the maximum size in bytes of the index of `ids` ids.
     pub fn index_bytes(ids: u64) -> u64 {
         ids / 2 + 64
     }
@@ -62,13 +62,13 @@ impl Dictionary {
     /// [`crate::Error::Corrupt`] if the file differs from what was written; [`crate::Error::Limit`] if the index, half
     /// a byte for each id, does not fit memory.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
-        // If ids are evenly spread, a range has about eight of them.
+        // If ids are evenly distributed, a range contains about eight of them.
         let list = SortedList::open(&IDS, path, key, |ids| ids / 8, budget)?;
         Ok(Dictionary { list, unlisted: OnceLock::new() })
     }
 
-    /// Maps the file at `path`, whose body is the ids in ascending order, a u64 each. It makes no index, so this takes
-    /// no memory of the budget.
+    /// Maps the file at `path` to memory. Its body is the ids in ascending order, a u64 each. This builds no index, so
+    /// it uses no memory of the budget.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -81,7 +81,7 @@ impl Dictionary {
         self.list.numbers()
     }
 
-    /// Returns an id that the input has and the list lacks, if a visitor has found one.
+    /// Returns an id that a visitor read from the input but did not find in the list; `None` if all were found.
     pub fn unlisted(&self) -> Option<RawId> {
         self.unlisted.get().copied()
     }
@@ -91,8 +91,8 @@ impl Dictionary {
         self.list.position(id).map(DenseId)
     }
 
-    /// Looks up the ids of `edges`, and sets `dense` to the same edges with dense ids. `source` names the input in
-    /// errors.
+    /// Looks up the ids of `edges`, and replaces the contents of `dense` by these edges with dense ids. `source` names
+    /// the input in errors.
     fn look_up<T: Copy + Into<u64>>(&self, edges: &[[T; 2]], source: &str, dense: &mut Vec<[u32; 2]>) -> Result<()> {
         dense.clear();
         for &[u, v] in edges {
@@ -108,14 +108,14 @@ impl Dictionary {
     }
 }
 
-/// Visitor that replaces the ids of edges by dense ids, and weights of 64 bits by their codes, and passes the edges on.
-/// Without a list, ids or weights stay as they are.
+/// Visitor that replaces sparse ids by dense ids, and 64-bit weights by their codes, and passes the edges to another
+/// visitor.
 #[derive(Debug)]
 pub struct NumberingVisitor<'d, V> {
     ids: Option<&'d Dictionary>,
     weights: Option<&'d WeightCodes>,
     source: &'d str,
-    /// Visitor to which the edges are passed on.
+    /// Visitor to which the edges are passed.
     pub inner: V,
     dense: Vec<[u32; 2]>,
     codes: Vec<u32>,
@@ -123,7 +123,8 @@ pub struct NumberingVisitor<'d, V> {
 
 impl<'d, V> NumberingVisitor<'d, V> {
     /// Makes a visitor that replaces ids by their indices in `ids`, and weights by their codes in `weights`, and passes
-    /// the edges on to `inner`. `None` leaves them as they are. `source` names the input in errors.
+    /// the edges to `inner`. With `None` for `ids` or `weights`, these stay unchanged. `source` names the input in
+    /// errors.
     pub fn new(ids: Option<&'d Dictionary>, weights: Option<&'d WeightCodes>, source: &'d str, inner: V) -> Self {
         NumberingVisitor { ids, weights, source, inner, dense: Vec::new(), codes: Vec::new() }
     }

@@ -1,5 +1,5 @@
-//! Makes the edges of a generated graph on the GPU. This needs no copy, and takes a hundredth of the time of a CPU
-//! core.
+//! Generates the edges of a synthetic graph on the GPU. This avoids copies, and needs a hundredth of the time that a
+//! CPU core would need.
 #![allow(unsafe_code)] // kernel launches
 
 use super::gpu::INGEST;
@@ -8,17 +8,17 @@ use crate::formats::KroneckerParameters;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Workspace};
 use std::ops::Range;
 
-/// Minimum number of edges that a GPU thread makes, so that copying the alias table to shared memory pays off.
+/// Minimum number of edges per GPU thread, so that copying the alias table to shared memory pays off.
 const PER_THREAD: u32 = 4;
 
-/// The kernel that makes edges, with the parameters of a graph.
+/// The kernel that generates edges, with the parameters of a graph.
 pub(super) struct EdgeMaker {
     kernel: Kernel,
     parameters: KroneckerParameters,
 }
 
 impl EdgeMaker {
-    /// Returns the maker of the edges with `parameters`; `None` if there are no parameters.
+    /// Makes the generator of the graph with these `parameters`; `None` if `parameters` is `None`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -27,7 +27,8 @@ impl EdgeMaker {
         parameters.map(with).transpose()
     }
 
-    /// Queues a kernel that makes edges by their numbers, and writes them to the start of `to` as pairs of ids.
+    /// Queues a kernel that generates the edges with the indices `edges`, and writes them to the start of `to` as pairs
+    /// of ids.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

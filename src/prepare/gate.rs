@@ -1,9 +1,9 @@
-//! A gate at which threads wait until the gate's value lets them go on. If one thread fails, the others stop waiting.
+//! A gate at which threads wait until a shared value lets them continue. If one thread fails, the others stop waiting.
 
 use crate::error::Result;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// Gate with a value that decides which thread may go on.
+/// Gate with a value that determines which threads may continue.
 pub(super) struct Gate<T> {
     state: Mutex<GateState<T>>,
     changed: Condvar,
@@ -24,8 +24,8 @@ impl<T> Gate<T> {
         self.turn(is_turn).is_some()
     }
 
-    /// Waits until `is_turn` accepts the value, then changes the value by `change`. Returns `None` if a thread has
-    /// failed.
+    /// Waits until `is_turn` accepts the value, then calls `change` on it and returns the result of `change`. Returns
+    /// `None` if a thread has failed.
     pub(super) fn take<R>(&self, is_turn: impl Fn(&T) -> bool, change: impl FnOnce(&mut T) -> R) -> Option<R> {
         let mut state = self.turn(is_turn)?;
         let changed = change(&mut state.value);
@@ -40,7 +40,8 @@ impl<T> Gate<T> {
         (!state.failed).then_some(state)
     }
 
-    /// Runs the work of one thread. If the work fails or panics, no thread waits at the gate any more.
+    /// Runs the work of one thread. If the work fails or panics, all threads that wait at the gate, now or later, stop
+    /// waiting.
     pub(super) fn run(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let guard = FailsOnDrop(self);
         work()?;
@@ -54,7 +55,8 @@ impl<T> Gate<T> {
     }
 }
 
-/// Guard that marks the gate as failed and wakes all threads when it is dropped. A thread that succeeds forgets it.
+/// Guard that marks the gate as failed and wakes all threads when it is dropped. A thread that succeeds forgets its
+/// guard ([`std::mem::forget`]), so that it is never dropped.
 struct FailsOnDrop<'t, T>(&'t Gate<T>);
 
 impl<T> Drop for FailsOnDrop<'_, T> {

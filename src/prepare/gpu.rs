@@ -1,9 +1,9 @@
-//! Preparation of a graph on a GPU, which does the work of `ingest`, `partition`, `sort` and `transpose`. The kernels
-//! are in the files of these names in `kernels`. Kernels for edges with weights are separate programs, compiled from
-//! the same text.
+//! Preparation of a graph on a GPU, which executes the steps `ingest`, `partition`, `sort` and `transpose`. The kernels
+//! are in the files of these names in `kernels`. Kernels for weighted edges are separate programs, compiled from the
+//! same source text.
 //!
-//! Threads of the host read, copy and store. Each has a lane: a queue of work for the GPU, and pinned memory. A stage
-//! takes its GPU memory from the workspace's arena, and gives all of it back at its end.
+//! Threads of the host read, copy and store. Each uses a *lane*: a GPU queue with pinned buffers. A step allocates its
+//! GPU memory from the workspace's arena, and frees all of it at its end.
 
 use crate::error::Result;
 use crate::formats::Edges;
@@ -11,7 +11,7 @@ use crate::gpu::{COMMON, Peers, ProgramSource, SCAN, SPLITMIX, THREADS, Workspac
 use crate::size;
 use parking_lot::MutexGuard;
 
-/// Source text of the header that all GPU programs of preparation share.
+/// Source text of the header shared by all GPU programs of preparation.
 pub(super) const HEADER: &str = include_str!("../../kernels/prepare.cuh");
 const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", HEADER)];
 const INGEST_TEXT: &str = include_str!("../../kernels/ingest.cu");
@@ -38,7 +38,7 @@ const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSour
 /// Program with the kernels that count degrees.
 pub static INGEST: ProgramSource =
     ProgramSource { name: "ingest.cu", text: INGEST_TEXT, headers: &[COMMON, ("prepare.cuh", HEADER), SPLITMIX] };
-/// Program with the kernels that place edges in bins of rows.
+/// Program with the kernels that put edges in bins.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =
     weighted_program("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
@@ -50,7 +50,7 @@ static WEIGHTED_SORT: ProgramSource =
 /// Program with the kernels that build the upper half of rows from the lower half.
 pub static TRANSPOSE: ProgramSource = program("transpose.cu", TRANSPOSE_TEXT);
 
-/// Returns the program that places edges in bins; `weighted` says whether edges have weights.
+/// Returns the program that puts edges in bins; `weighted` says whether edges have weights.
 pub(super) fn partition_program(weighted: bool) -> &'static ProgramSource {
     if weighted { &WEIGHTED_PARTITION } else { &PARTITION }
 }
@@ -65,15 +65,15 @@ pub fn programs(weighted: bool) -> [&'static ProgramSource; 4] {
     [&SCAN, &INGEST, partition_program(weighted), sort_program(weighted)]
 }
 
-/// Maximum number of words that a lane (one host thread's GPU queue) copies to the GPU at once. The batches of all
-/// lanes should stay in the CPU's cache, from where the GPU reads them. (With batches of 4 MiB, partitioning 43 GB took
-/// a seventh longer; with batches of 256 KiB, ingest took a third longer.)
+/// Maximum number of 32-bit words that a lane (one host thread's GPU queue) copies to the GPU at once. The batches of
+/// all lanes should stay in the CPU's cache, from which the GPU reads them. (With batches of 4 MiB, partitioning 43 GB
+/// took a seventh longer; with batches of 256 KiB, ingest took a third longer.)
 pub(super) const LARGEST_BATCH: u64 = 1 << 18;
-/// From this many ranks on one machine, batches of half the size are faster, because the ranks share the cache. (With
-/// four ranks both passes took 0.93 s rather than 1.0 s.)
+/// Number of ranks on one machine from which batches of half the size are faster, because the ranks share the cache.
+/// (With four ranks both passes took 0.93 s rather than 1.0 s.)
 const MANY_RANKS: usize = 3;
 
-/// The GPU of this rank, as the steps of preparation use it. Each step may use all of its memory.
+/// The GPU of this rank, for the steps of preparation. Each step may use all of its memory.
 pub struct PrepareGpu<'a> {
     workspace: MutexGuard<'a, Workspace>,
     pub(super) peers: &'a Peers,
@@ -85,13 +85,13 @@ impl<'a> PrepareGpu<'a> {
         PrepareGpu { workspace, peers }
     }
 
-    /// Returns the maximum number of words that a lane (one host thread's GPU queue) copies to the GPU at once.
+    /// Returns the maximum number of 32-bit words that a lane (one host thread's GPU queue) copies to the GPU at once.
     pub(super) fn largest_batch(&self) -> u64 {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }
 
-    /// Plans the step `name` for all memory of the workspace, and begins it. If `plan` returns `None`, because memory
-    /// is too small, this logs that the CPU does the step, and returns `None`.
+    /// Plans the step `name` with all memory of the workspace, and begins it. If `plan` returns `None`, because memory
+    /// is too small, logs that the CPU executes the step, and returns `None`.
     pub(super) fn begin<'s, P, S>(
         &'s mut self,
         name: &str,
@@ -113,15 +113,15 @@ impl<'a> PrepareGpu<'a> {
         &mut self.workspace
     }
 
-    /// Logs that the CPU does the step `name`, and why.
+    /// Logs that the CPU executes the step `name`, and why.
     pub(super) fn log_fallback(&self, name: &str) {
         let bytes = size::show(self.workspace.arena.bytes());
         tracing::info!("{name} on the CPU: this graph needs more than the {bytes} of GPU memory");
     }
 }
 
-/// Passes `edges` to `push` as pairs of 32-bit ids, because the GPU takes no larger ids. An edge with a larger id goes
-/// to `beyond`.
+/// Passes `edges` to `push` as pairs of 32-bit ids, the only ids that the GPU supports. Edges with larger ids are
+/// passed to `beyond`.
 pub(super) fn narrow<T>(
     to: &mut T,
     edges: Edges<'_>,

@@ -1,4 +1,4 @@
-//! Maps vertices to their ids in the input, for results and for algorithms that depend on these ids.
+//! Maps vertices to their ids in the input, for results and for algorithms that depend on the input's ids.
 
 use super::names::NameList;
 use super::order;
@@ -20,7 +20,7 @@ pub struct IdList {
 }
 
 impl IdList {
-    /// Opens the list of a graph.
+    /// Opens the id list of a graph.
     ///
     /// # Errors
     /// [`Error::Corrupt`] or [`Error::Io`] of the list of ids.
@@ -39,23 +39,23 @@ impl IdList {
         self.list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default())
     }
 
-    /// Returns the id, as users know it, that belongs to the dense id `dense`.
+    /// Returns the input id (the id that users write and see) of the vertex with the dense id `dense`.
     pub fn of(&self, dense: DenseId) -> InputId {
         let number = self.number(dense);
         let name = self.names.as_ref().and_then(|names| names.lines().get(number));
         name.map_or(InputId::Number(number), |name| InputId::of_bytes(name, number))
     }
 
-    /// Returns the id of the vertex in a row of a column.
+    /// Returns the input id (the id that users write and see) of the vertex in row `row` of a result column.
     pub fn of_row(&self, row: u64) -> InputId {
         match u32::try_from(row).ok().filter(|_| row < self.ids) {
             Some(dense) => self.of(DenseId(dense)),
-            // Vertices that the input declares may have larger ids than any vertex of an edge.
+            // If the input declares its number of vertices, ids may be larger than those of all vertices with edges.
             None => InputId::Number(row + self.first_id.0),
         }
     }
 
-    /// Returns the number that stands for the dense id `dense` in columns of ids.
+    /// Returns the number that represents the vertex with the dense id `dense` in columns of vertex ids.
     #[inline]
     pub fn number(&self, dense: DenseId) -> u64 {
         self.raw(dense).0.wrapping_add(self.first_id.0)
@@ -67,15 +67,15 @@ impl IdList {
     }
 }
 
-/// The ids of all vertices in the input.
+/// Map from vertices to their ids in the input, and back.
 pub struct InputIds {
-    /// For each vertex, its dense id.
+    /// Dense id of each vertex.
     dense: Buffer<u32>,
     list: IdList,
 }
 
 impl InputIds {
-    /// Returns the bytes of memory that the ids of `vertices` vertices take.
+    /// Returns the size in bytes of the map for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         4 * vertices
     }
@@ -90,7 +90,7 @@ impl InputIds {
         let map = order.ids()?;
         let mut dense = budget.zeroed(info.connected as usize, "ids of vertices (4 bytes for each)")?;
         for (id, &vertex) in (0u32..).zip(map) {
-            // Ids that are not in `dense` have no edge.
+            // Ids without an edge have the value `ISOLATED`, which is out of range.
             if let Some(of_vertex) = dense.get_mut(vertex as usize) {
                 *of_vertex = id;
             }
@@ -98,18 +98,18 @@ impl InputIds {
         Ok(InputIds { dense, list: IdList::open(graph)? })
     }
 
-    /// Returns the id by which users know `vertex`.
+    /// Returns the input id of `vertex`: the id that users write and see.
     pub fn of(&self, vertex: Vertex) -> InputId {
         self.of_dense(self.dense(vertex))
     }
 
-    /// Returns the number that stands for `vertex` in columns of ids.
+    /// Returns the number that represents `vertex` in columns of vertex ids.
     #[inline]
     pub fn number(&self, vertex: Vertex) -> u64 {
         self.list.number(self.dense(vertex))
     }
 
-    /// Returns the number that stands for a vertex with this id in columns of ids.
+    /// Returns the number that represents the vertex with the input id `id` in columns of vertex ids.
     pub fn number_of(&self, id: InputId) -> u64 {
         match id {
             InputId::Number(number) => number,
@@ -128,7 +128,7 @@ impl InputIds {
         self.dense
     }
 
-    /// Returns the id by which users know the vertex with the dense id `dense`.
+    /// Returns the input id (the id that users write and see) of the vertex with the dense id `dense`.
     pub fn of_dense(&self, dense: DenseId) -> InputId {
         self.list.of(dense)
     }
@@ -139,8 +139,8 @@ impl InputIds {
         self.list.raw(self.dense(vertex))
     }
 
-    /// Returns the dense id of the vertex that users know as `id`. Returns `None` for an id that the input cannot have.
-    /// The vertex may have no edge.
+    /// Returns the dense id of the vertex with the input id `id`. Returns `None` for an id that the input can't
+    /// contain. The vertex may have no edge.
     pub fn find(&self, id: InputId) -> Option<DenseId> {
         match id {
             InputId::Number(number) => self.list.first_id.raw(number)?.dense(self.list.sparse()),
@@ -152,8 +152,8 @@ impl InputIds {
     }
 }
 
-/// Returns the id by which users know vertex `v`, for messages. It searches the map of all ids, which is fast enough
-/// because a job asks only two or three times.
+/// Returns the input id of vertex `v`, for messages. It searches the map of all ids linearly, which is fast enough
+/// because a job calls it only two or three times.
 ///
 /// # Errors
 /// [`Error::Corrupt`] or [`Error::Io`] of the vertex order or the list of ids.

@@ -1,5 +1,5 @@
-//! Divides the memory limit among the map from ids to vertices, the bins, and sorting. Planning a job and running it
-//! call the same functions, so that they agree.
+//! Divides the memory within the limit among the map from ids to vertices, the bins, and sorting. The planner and the
+//! run of a job call the same functions, so that they agree.
 
 use super::blocks::Builder;
 use super::partition::scatter::Scatter;
@@ -8,52 +8,53 @@ use super::sort;
 use crate::formats::InputCache;
 use crate::graph::{BIN_ROWS, Bins, BlockSize, Direction, Layout, degrees};
 
-/// Target number of bins of a large graph. A thread has a line (buffer) of 384 bytes (640 with weights) for each bin,
-/// and all lines of a thread should stay in the L2 cache.
+/// Target number of bins of a large graph. Each thread has a line (buffer of 64 edges) of 384 bytes (640 with weights)
+/// for each bin. All lines of a thread should stay in the L2 cache.
 const MAX_BINS: u64 = 2048;
-/// Number of entries (neighbours) of a bin that can be sorted within the L2 cache.
+/// Maximum number of entries (neighbours) of a bin that can be sorted within the L2 cache.
 const CACHED_BIN: u64 = 1 << 17;
 /// Minimum and maximum number of lines (groups of 64 edges) in a chunk, the unit by which bins grow. The smallest chunk
 /// is about a page; the largest is long enough for fast sequential disk access.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
-/// Choices for the number of blocks that may be in memory at once. With few blocks, threads wait while others write.
+/// Choices for the number of blocks whose rows may be in memory at once. With few blocks, threads wait while others
+/// write.
 const IN_FLIGHT: [usize; 3] = [1, 2, 16];
-/// Bytes of bookkeeping for each chunk of a bin's memory.
+/// Size in bytes of the bookkeeping for each chunk of a bin's memory.
 const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 
-/// Sizes of a graph's layout that determine the division of memory.
+/// Sizes of a graph's division into blocks and bins, on which the division of memory depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutShape {
     /// Number of bins.
     pub bins: u64,
-    /// Upper bound of the entries (neighbours) of any bin.
+    /// Upper bound on the number of entries (neighbours) of any bin.
     pub largest_bin: u64,
-    /// Number of rows of the bin with the most rows.
+    /// Maximum number of rows in a bin.
     pub most_rows: u64,
-    /// Number of rows of all bins together.
+    /// Total number of rows.
     pub rows: u64,
-    /// Maximum number of bytes of sorted rows, if rows do not reuse the memory of bins. There is a value for each
-    /// number of blocks in `IN_FLIGHT`.
+    /// Maximum size in bytes of the sorted rows in memory, if rows do not reuse the memory of bins. There is a value
+    /// for each number of blocks in `IN_FLIGHT`.
     pub in_flight: [u64; IN_FLIGHT.len()],
-    /// Maximum number of bytes of sorted rows that find no room in the memory of their bins, if no edge is spilled.
-    /// There is a value for each number of blocks in `IN_FLIGHT`.
+    /// Maximum size in bytes of the sorted rows that do not fit the memory of their bins, if no edge is spilled. There
+    /// is a value for each number of blocks in `IN_FLIGHT`.
     pub tails: [u64; IN_FLIGHT.len()],
 }
 
-/// Returns the bytes of a block's sorted rows, and of the row offsets that are written with them.
+/// Returns the size in bytes of a block's sorted rows, including the row offsets that are written with them.
 fn rows_bytes(block: BlockSize) -> u64 {
     4 * (block.entries + 2 * block.rows)
 }
 
-/// Returns the maximum number of bytes of a block's sorted rows that do not fit into the memory of its bins. Targets
-/// always fit, because an edge takes more bytes in a bin than in a row. Lengths may not fit, and lists of the pieces of
-/// rows may take as much as they do.
+/// Returns the maximum size in bytes of the part of a block's sorted rows that does not fit the memory of its bins.
+/// Targets always fit, because an edge has more bytes in a bin than in a row. Row lengths may not fit, and the lists of
+/// slices of the rows may need as much memory as the lengths.
 fn tails_bytes(block: BlockSize) -> u64 {
     8 * block.rows
 }
 
 impl LayoutShape {
-    /// Cuts `layout` into bins, and returns its shape and the bins.
+    /// Divides `layout` into bins. Returns the sizes of the division, and the bins.
     pub fn and_bins(layout: &Layout) -> (Self, Bins) {
         let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
         let shape = LayoutShape {
@@ -67,24 +68,25 @@ impl LayoutShape {
         (shape, bins)
     }
 
-    /// Returns an upper bound of the shape of any graph with `edges` edges, `vertices` connected vertices and this
-    /// direction.
+    /// Returns upper bounds on the sizes for any graph with `edges` edges and `vertices` connected vertices.
+    /// `direction` says whether its edges are directed.
     ///
-    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours. A granule spans a 1024th of its
-    /// ids, so it has at most `edges / 512` entries. Every vertex but the first has an entry, so there are no more
-    /// vertices than entries.
+    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours. The length of a granule (range
+    /// of rows that is never divided) is a 1024th of its ids. So a granule has at most `edges / 512` entries. Every
+    /// vertex but the first has an entry, so there are no more vertices than entries.
     pub fn at_most(edges: u64, vertices: u64, direction: Direction) -> Self {
         let rows = direction.rows(vertices);
         let bound = 2 * edges;
         let granule = edges / 512 + 2048;
         let bin = (bound / MAX_BINS).max(CACHED_BIN).max(granule).min(bound);
         let block = Layout::block_target(edges).max(granule).min(bound);
-        // A graph with fewer edges may be cut up to an eighth finer.
+        // The constant allows for graphs with fewer edges, which may be divided into blocks of an eighth of their
+        // edges.
         let blocks = 2 * bound / Layout::block_target(edges) + 33;
         let block = BlockSize { rows: direction.rows(block + 1).min(rows), entries: block };
         let of_blocks = |n: usize, of_block: fn(BlockSize) -> u64| (n as u64).min(blocks) * of_block(block);
         LayoutShape {
-            // Two consecutive bins of one block together exceed the limit of entries or of rows of a bin.
+            // Two consecutive bins of a block together exceed the maximum number of entries or of rows of a bin.
             bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
             largest_bin: bin,
             most_rows: direction.rows(bin + 1).min(rows).min(BIN_ROWS),
@@ -95,19 +97,19 @@ impl LayoutShape {
     }
 }
 
-/// Sizes of the input and of the run from which, together with the layout, the division of memory is computed.
+/// Sizes of the input and settings of the run, on which the division of memory depends in addition to [`LayoutShape`].
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryDemand {
-    /// Number of edges to partition. With one rank these are all edges of the input except loops; with several ranks,
-    /// the edges for which this rank should have room.
+    /// Number of edges to partition. With one rank these are all edges of the input except self-loops; with several
+    /// ranks, the maximum number that this rank should be able to store.
     pub edges: u64,
-    /// Number of edges that are expected to reach this rank.
+    /// Expected number of edges that this rank stores.
     pub likely: u64,
     /// Number of dense ids in the map from ids to vertices.
     pub ids: u64,
-    /// Bytes that reading the input and looking up ids takes.
+    /// Number of bytes of memory for reading the input and looking up ids.
     pub reading: u64,
-    /// Bytes in flight between ranks during `partition`.
+    /// Number of bytes of memory for messages in flight between ranks during `partition`.
     pub messages: u64,
     /// Number of threads that partition and sort.
     pub threads: usize,
@@ -115,50 +117,51 @@ pub struct MemoryDemand {
     pub weighted: bool,
 }
 
-/// Sizes of the parts into which memory is divided. A line is a group of edges of one bin. A chunk is a group of lines,
-/// by which the memory of a bin grows. The contents of blocks do not depend on these sizes.
+/// Division of memory: the sizes of its parts. A line is a group of 64 edges of one bin. A chunk is a group of lines,
+/// the unit by which the memory of a bin grows. The contents of blocks do not depend on these sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     /// Number of 32-bit words of a line (group of 64 edges).
     pub line: usize,
     /// Number of lines in a chunk, the unit by which bins grow.
     pub chunk: usize,
-    /// Number of words of all chunks together. The chunks are the pool from which bins grow.
+    /// Number of 32-bit words of the pool, which consists of all chunks and from which bins grow.
     pub pool: usize,
-    /// Number of blocks that may be in memory at once.
+    /// Number of blocks whose rows may be in memory at once.
     pub in_flight: usize,
-    /// Maximum number of bytes of edges that are written to the spill file.
+    /// Maximum size of the spill file in bytes.
     pub spill: u64,
-    /// Number of words of the pool that are needed before the input is read: one chunk for every bin.
+    /// Number of 32-bit words of the pool that are needed before the input is read: one chunk for every bin.
     pub start: usize,
-    /// Bytes that partitioning (first) and sorting (second) take in addition to the pool.
+    /// Number of bytes of memory needed in addition to the pool, first for partitioning and then for sorting.
     pub fixed: [u64; 2],
-    /// Maximum number of bytes that partitioning takes, including the map and the pool.
+    /// Maximum number of bytes of memory for partitioning, including the map and the pool.
     pub partitioning: u64,
-    /// Maximum number of bytes that sorting takes, including the pool.
+    /// Maximum number of bytes of memory for sorting, including the pool.
     pub sorting: u64,
 }
 
 impl MemoryDemand {
-    /// Returns the bytes of one line (group of 64 edges).
+    /// Returns the size in bytes of a line (group of 64 edges).
     fn line_bytes(&self) -> u64 {
         LINE as u64 * edge_bytes(self.weighted)
     }
 
-    /// Returns the bytes of a chunk of `lines` lines (groups of 64 edges), bookkeeping included.
+    /// Returns the size in bytes of a chunk of `lines` lines (groups of 64 edges), including bookkeeping.
     fn chunk_bytes(&self, lines: u64) -> u64 {
         lines * self.line_bytes() + PER_CHUNK
     }
 
-    /// Returns the bytes that partitioning takes in addition to bins and messages in flight.
+    /// Returns the number of bytes of memory for partitioning, without bins and messages in flight.
     fn partitioning(&self, shape: &LayoutShape) -> u64 {
         let bins = shape.bins as usize;
         let placing = if self.weighted { Scatter::<true>::bytes(bins) } else { Scatter::<false>::bytes(bins) };
         4 * self.ids + self.threads as u64 * placing + self.reading
     }
 
-    /// Returns the bytes that sorting takes in addition to bins. Chunks have `chunk` lines, and `in_flight` is an index
-    /// into `IN_FLIGHT`, the number of blocks in memory at once. `spills` says whether any edges are spilled.
+    /// Returns the number of bytes of memory for sorting, without bins. `in_flight` is an index into `IN_FLIGHT`, and
+    /// selects the number of blocks in memory at once. `chunk` is the number of lines per chunk; `spills` says whether
+    /// any edges are spilled.
     fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64, spills: bool) -> u64 {
         let chunk = chunk * self.line_bytes();
         let scratch = sort::bytes(shape.largest_bin, shape.most_rows, chunk, self.weighted);
@@ -170,28 +173,29 @@ impl MemoryDemand {
         4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
-    /// Returns the minimum number of free bytes for partitioning, without messages in flight, and for sorting.
+    /// Returns the minimum number of free bytes, first for partitioning (without messages in flight) and then for
+    /// sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
         [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|fixed| fixed + bins)
     }
 }
 
-/// Sources of the memory of the pool of chunks, if a part of the input is cached in memory. Once the edges in a cached
-/// part of the input are in their bins, bins take over its memory.
+/// Sources of the memory for the pool, from which bins grow. When the edges in a cached part of the input are in their
+/// bins, bins reuse the memory of this part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolSources {
-    /// Number of words that are allocated for the pool.
+    /// Number of 32-bit words that are allocated for the pool.
     pub own: usize,
-    /// Number of words that are taken over from cached parts of the input.
+    /// Number of 32-bit words that are reused from cached parts of the input.
     pub adopted: usize,
 }
 
 impl Sizes {
-    /// Divides `free` bytes of memory for a graph of this shape.
+    /// Divides `free` bytes of memory for a graph whose blocks and bins have the sizes `shape`.
     ///
     /// # Errors
-    /// The smallest number of free bytes that is enough.
+    /// The minimum number of free bytes that is enough.
     pub fn new(shape: LayoutShape, needs: MemoryDemand, free: u64) -> Result<Self, u64> {
         let threads = needs.threads as u64;
         let count = shape.bins;
@@ -217,13 +221,13 @@ impl Sizes {
                 sorting: sorting + memory,
             }
         };
-        // At the end every thread has a partly filled line for each bin.
+        // In the end every thread may have a partly filled line for each bin.
         let lines_of = |edges: u64| edges / LINE as u64 + threads * count;
         let lines = lines_of(needs.edges);
-        // The last chunk of every bin is half empty on average. Small chunks keep that waste low.
+        // The last chunk of every bin is half empty on average. Small chunks reduce this waste.
         let chunk_for = |lines: u64| 1 << (lines / (32 * count.max(1))).clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
         let pool_for = |lines: u64, chunk: u64| (lines + count * chunk).next_multiple_of(chunk);
-        // A single thread waits for nobody, so one block in flight is enough.
+        // A single thread never waits for another, so one block in flight is enough.
         let most_in_flight = if threads == 1 { 0 } else { IN_FLIGHT.len() - 1 };
         let chunks =
             || std::iter::successors(Some(chunk_for(lines)), |chunk| Some(chunk / 2)).take_while(|c| CHUNK.contains(c));
@@ -235,11 +239,11 @@ impl Sizes {
             }
         }
         let fixed = |in_flight, chunk| partitioning.max(needs.sorting(&shape, in_flight, chunk, true));
-        // If memory is scarce, more memory for bins is worth more than another block in flight.
+        // If memory is scarce, memory for bins saves more time than another block in flight.
         let in_flight = usize::from(threads > 1 && fixed(1, *CHUNK.end()) <= free / 2);
         let room = |chunk: u64| (free - fixed(in_flight, chunk).min(free)) / needs.chunk_bytes(chunk) * chunk;
         let mut chunk = chunk_for(lines.min(room(*CHUNK.start())));
-        // Reading spilled chunks back takes memory as well.
+        // Reading spilled chunks back needs memory, too.
         while chunk > *CHUNK.start() && room(chunk) < count * chunk {
             chunk /= 2;
         }
@@ -248,22 +252,22 @@ impl Sizes {
         Ok(made(chunk, pool, in_flight, spill))
     }
 
-    /// Shrinks the pool by up to `words` words, because edges that are stored elsewhere need no room in it. The pool
-    /// stays so large that no edge is spilled because of the reduction.
+    /// Shrinks the pool, from which bins grow, by up to `words` 32-bit words, because some edges are stored elsewhere.
+    /// The pool stays large enough that this does not cause spilling.
     pub fn spare(&mut self, words: usize) {
         let (chunk, lacking) = (self.chunk * self.line, (self.spill / 4) as usize);
         self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;
     }
 
-    /// Returns the bytes of the pool that are needed before `threads` threads read the input in slabs of `slab` bytes.
-    /// Even a sorted input fills only a few bins before its first slabs are done, and bins then take over the memory of
-    /// these slabs.
+    /// Returns the number of bytes of the pool that are needed before `threads` threads read the input in slabs
+    /// (buffers) of `slab` bytes. Even a sorted input fills only a few bins before its first slabs are processed, and
+    /// bins then reuse the memory of these slabs.
     pub fn at_start(&self, threads: usize, slab: u64) -> u64 {
         (4 * self.start as u64 + 2 * threads as u64 * slab).min(4 * self.pool as u64)
     }
 
-    /// Returns the maximum number of bytes that partitioning and sorting take if `cached` bytes of the input are in
-    /// memory, in slabs of `slab` bytes.
+    /// Returns the maximum number of bytes of memory for partitioning and sorting. `cached` bytes of the input are in
+    /// memory, in slabs (buffers) of `slab` bytes.
     pub fn with_cached(&self, cached: u64, threads: usize, slab: u64) -> u64 {
         let chunk = (4 * self.chunk * self.line) as u64;
         let pool = 4 * self.pool as u64 + cached / slab.max(1) * (slab % chunk) + slab;
@@ -271,8 +275,8 @@ impl Sizes {
         (partitioning + pool.max(cached + self.at_start(threads, slab) + slab)).max(sorting + pool)
     }
 
-    /// Returns the sources of the pool's memory if `free` bytes, which include the memory of `cache`, are available.
-    /// Drops parts of the input from `cache` until everything fits.
+    /// Returns the sources of the pool's memory if `free` bytes are available, including the memory of `cache`. Removes
+    /// cached parts of the input from `cache` until everything fits.
     pub fn pooled(&self, cache: &InputCache<'_>, threads: usize, free: u64) -> PoolSources {
         let slab = cache.slab_bytes();
         while cache.chunks() + cache.spare() > 0 {
@@ -285,8 +289,8 @@ impl Sizes {
         PoolSources { own: self.pool, adopted: 0 }
     }
 
-    /// Returns the sources of the pool's memory if the cache of the input has `chunks` full and `spare` empty slabs of
-    /// `slab` bytes. Returns `None` if they do not fit into `free` bytes.
+    /// Returns the sources of the pool's memory if the cache of the input has `chunks` full and `spare` empty slabs
+    /// (buffers) of `slab` bytes. Returns `None` if they do not fit `free` bytes.
     fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<PoolSources> {
         let [partitioning, sorting] = self.fixed.map(|fixed| free.saturating_sub(fixed));
         let (chunk, start) = (self.chunk * self.line, (self.at_start(threads, slab) / 4) as usize);
@@ -294,7 +298,7 @@ impl Sizes {
         let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
         let own = rest.next_multiple_of(chunk);
         let first = 4 * own as u64 + spare as u64 * slab;
-        // Without full slabs, all of the pool may come from empty ones.
+        // Without full slabs, the whole pool may come from empty ones.
         let most_spare = if chunks == 0 { self.pool / usable.max(1) } else { start.div_ceil(usable.max(1)) };
         if spare > most_spare || first + chunks as u64 * slab > partitioning || first > sorting {
             return None;
@@ -366,7 +370,8 @@ mod tests {
                 prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= sizes.with_cached(held(spare + chunks), 2, slab));
                 let (words, chunk) = (slab as usize / 4, sizes.chunk * sizes.line);
                 let usable = words / chunk * chunk;
-                // Every bin has a chunk from the start, and the pool is whole at the end unless sorting has no room.
+                // Every bin has a chunk from the start. In the end the pool has its planned size, unless sorting leaves
+                // too little memory.
                 prop_assert!(own + spare * usable >= sizes.start.min(sizes.pool), "{sizes:?}");
                 let short = own + adopted / words * usable < sizes.pool;
                 prop_assert!(!short || sorting + 4 * (own + adopted) as u64 + slab > free, "{sizes:?}");

@@ -1,8 +1,8 @@
 //! Merges out-rows and in-rows into rows of all neighbours, for tasks that ignore the direction of edges.
 //!
-//! Both rows of a vertex ascend without repeats, so one pass over the two merges them. It reads 4 bytes for each
-//! directed edge and writes 4 bytes for each undirected edge; edges in both directions become one. With weights it
-//! reads and writes twice as much.
+//! Both rows of a vertex are ascending and have no duplicates, so one pass over the two merges them. It reads 4 bytes
+//! for each entry of a row and writes 4 bytes for each entry of a merged row; edges in both directions become one. With
+//! weights it reads and writes twice as much.
 
 use super::blocks::{BlockFiles, BuiltBlocks};
 use crate::error::{Error, Result};
@@ -13,28 +13,29 @@ use crate::memory::Budget;
 use rayon::prelude::*;
 use std::cmp::Ordering::{Equal, Greater, Less};
 
-/// Builds the blocks of the undirected version of a graph, whose rows have all neighbours of a vertex.
+/// Builds the blocks of the undirected version of a directed graph. Its rows list all neighbours of a vertex, in either
+/// direction.
 pub struct Merge<'a> {
-    /// Lower half of a directed graph; all its blocks must be local to this rank.
+    /// Lower half of the directed graph, which must be [local](BlockStore::is_local).
     pub arcs: &'a BlockStore,
-    /// True for each block that must be built.
+    /// For each block, whether it must be built.
     pub wanted: &'a [bool],
-    /// Array that receives the degrees of the rows in the blocks that are built.
+    /// Counters that receive the degrees of the built blocks.
     pub degrees: &'a Degrees,
-    /// Destination of the blocks. An edge in both directions keeps the smaller weight.
+    /// Destination of the blocks. Edges in both directions become one edge with the smaller weight.
     pub files: BlockFiles<'a>,
     /// Budget of host memory.
     pub budget: &'a Budget,
 }
 
-/// Returns the maximum number of bytes of memory that merging a block of `rows` rows with at most `entries` entries
-/// takes; `weighted` says whether edges have weights.
+/// Returns the maximum number of bytes of memory for merging a block of `rows` rows with at most `entries` entries;
+/// `weighted` says whether edges have weights.
 pub fn block_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     let words = if weighted { 2 } else { 1 };
     4 * (rows + words * entries) + DegreeCounter::bytes(u64::MAX)
 }
 
-/// Returns the maximum number of bytes of memory that merging any block of `layout` takes.
+/// Returns the maximum number of bytes of memory for merging any one block of `layout`.
 pub fn largest_block(layout: &Layout, weighted: bool) -> u64 {
     let blocks = (0..layout.blocks()).map(|b| layout.block(b));
     blocks.map(|block| block_bytes(block.len() as u64, block.bound, weighted)).max().unwrap_or(0)
@@ -45,7 +46,7 @@ impl Merge<'_> {
     /// number of entries that are read.
     ///
     /// # Errors
-    /// Errors of memory and disk, and a stop that `watch` reports.
+    /// Errors of memory and disk, and cancellation reported by `watch`.
     pub fn build(&self, watch: &dyn Watch) -> Result<BuiltBlocks> {
         let mut built = BuiltBlocks::default();
         let BlockFiles { layout, weights, .. } = self.files;
@@ -98,9 +99,9 @@ impl Merge<'_> {
     }
 }
 
-/// Appends the union of two ascending rows to `targets`. Each row is given as its neighbours and the weights of the
-/// edges to them. With `WEIGHTED`, the weights are merged into `weights`, and a neighbour in both rows gets the smaller
-/// one. Otherwise weights are ignored.
+/// Appends the union of the ascending rows `a` and `b`, each (neighbours, weights of the edges to them), to `targets`.
+/// With `WEIGHTED`, also appends the weights to `weights`; a neighbour in both rows gets the smaller one. Otherwise
+/// weights are ignored.
 pub fn merge_rows<const WEIGHTED: bool>(
     a: (&[u32], &[u32]),
     b: (&[u32], &[u32]),

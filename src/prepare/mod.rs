@@ -1,18 +1,18 @@
-//! Prepares a graph: from an edge list to blocks of rows on disk.
+//! Prepares a graph: converts an edge list to blocks of rows on disk.
 //!
 //! ```text
-//! ingest     input → degree of every id                     one pass
+//! ingest     input → degree of every id                     one pass over the input
 //! relabel    degrees → order of vertices, in place
-//! partition  input → oriented edges in bins of rows          one pass
-//! sort       bins → sorted rows without repeats → blocks     in cache, bin by bin
-//! transpose  blocks → blocks of the upper half of rows        if a task needs it
-//! merge      out-rows and in-rows → rows of all neighbours    if a task ignores the direction of a directed graph
+//! partition  input → oriented edges in bins of rows          one pass over the input
+//! sort       bins → sorted rows without duplicates → blocks  in cache, bin by bin
+//! transpose  lower half of rows → upper half of rows         if a task needs it
+//! merge      out-rows and in-rows → rows of all neighbours   if a task ignores the direction of a directed graph
 //! ```
 //!
-//! Sparse 64-bit ids and ids that are strings take one more pass first (`dictionary`, `names`), and so do weights of 64
-//! bits (`weight_list`). Preparation takes 4 bytes of memory for each id, in addition to the memory for bins. Edges
-//! that do not fit the bins' memory are spilled to a file. No step depends on job files or stages, and results do not
-//! depend on devices or ranks. A [GPU](gpu::PrepareGpu) does steps in place of the CPU, if its memory is large enough.
+//! Sparse 64-bit ids (`dictionary`), string ids (`names`) and 64-bit weights (`weight_list`) require one more pass over
+//! the input first. Preparation needs 4 bytes of memory for each id, in addition to the memory for bins. Edges that do
+//! not fit the bins' memory are spilled to a file. No step depends on job files or stages, and results do not depend on
+//! devices or ranks. If its memory is large enough, a [GPU](gpu::PrepareGpu) executes steps instead of the CPU.
 
 pub mod blocks;
 pub mod dictionary;

@@ -1,4 +1,5 @@
-//! The file of the vertex order. It has the runs of vertices of equal degree, and the map from dense ids to vertices.
+//! The file of the vertex order. It contains the degrees of all vertices, as runs of vertices of equal degree, and the
+//! map from dense ids to vertices.
 
 use super::relabel::Relabelled;
 use crate::error::{At, Error, Result};
@@ -15,13 +16,13 @@ pub fn path(folder: &Path) -> PathBuf {
     folder.join("order")
 }
 
-/// Returns the bytes of the file's body for `ids` dense ids and `runs` different degrees.
+/// Returns the size in bytes of the file's body for `ids` dense ids and `runs` distinct degrees.
 pub fn body_bytes(ids: u64, runs: u64) -> u64 {
     16 + 8 * runs + 4 * ids
 }
 
-/// Writes the file of the vertex order: two u64 (the numbers of runs and of ids), then each run as (degree, number of
-/// vertices) in u32, then the map in u32. Stops as soon as `keep_going` returns false.
+/// Writes the file of the vertex order: two u64 (number of runs, number of ids), then each run as two u32 (degree,
+/// number of vertices), then a u32 for each id (its vertex). Stops as soon as `keep_going` returns false.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if `keep_going` returned false.
@@ -39,7 +40,7 @@ pub fn write(folder: &Path, key: u64, order: &Relabelled, keep_going: &dyn Fn() 
     file.finish_deferred()
 }
 
-/// Reads the file of the vertex order. The map from ids to vertices takes 4 bytes of memory for each id.
+/// Reads the file of the vertex order. The map from ids to vertices needs 4 bytes of memory for each id.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`], [`Error::Limit`].
@@ -51,7 +52,7 @@ pub fn read(folder: &Path, key: u64, budget: &Budget) -> Result<Relabelled> {
     Ok(Relabelled { map: buffer, runs: DegreeRuns::new(order.runs), whole: true })
 }
 
-/// Checks the whole file of the vertex order, but returns only the runs of vertices of equal degree.
+/// Verifies the whole file of the vertex order, and returns only the degrees, as runs of vertices of equal degree.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
@@ -59,16 +60,16 @@ pub fn read_runs(folder: &Path, key: u64) -> Result<DegreeRuns> {
     map(folder, key).map(|order| DegreeRuns::new(order.runs))
 }
 
-/// The map from dense ids to vertices, in a file mapped into memory.
+/// The memory-mapped file of the vertex order.
 #[derive(Debug)]
 pub struct MappedOrder {
     file: Mapped,
-    /// Degree and number of vertices of each run.
+    /// Runs of vertices of equal degree, as (degree, number of vertices).
     runs: Vec<(u32, u32)>,
 }
 
 impl MappedOrder {
-    /// Returns the vertex of every dense id, in the form of [`Relabelled::map`]; see [`super::relabel::vertex`].
+    /// Returns the vertex of every dense id, in the encoding of [`Relabelled::map`]; see [`super::relabel::vertex`].
     ///
     /// # Errors
     /// None in practice, because [`map`] has checked the body already.
@@ -77,7 +78,7 @@ impl MappedOrder {
     }
 }
 
-/// Maps the file of the vertex order, so that its ids take no memory of the budget.
+/// Maps the file of the vertex order to memory, so that its ids use no memory of the budget.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].

@@ -1,4 +1,4 @@
-//! A prepared graph, with statistics of its input and of its stored blocks.
+//! A prepared graph, with information about its input and its stored blocks.
 
 use super::dictionary::{self, Dictionary};
 use super::names::NameList;
@@ -16,56 +16,57 @@ use crate::store::map::Mapped;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Results of the first pass over the input; kept in the manifest.
+/// Results of the first pass over the input; stored in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputInfo {
-    /// Number of edges in the input, loops and repeats included.
+    /// Number of edges in the input, including self-loops and duplicates.
     pub edges: u64,
-    /// Number of loops (edges from a vertex to itself) in the input.
+    /// Number of self-loops in the input.
     pub loops: u64,
-    /// Smallest dense id that has a loop. A graph kept by an earlier version may have loops but not this id.
+    /// Smallest dense id that has a self-loop. Manifests of earlier versions lack it, so it may be `None` although
+    /// there are self-loops.
     #[serde(default)]
     pub first_loop: Option<u64>,
-    /// Upper bound of the number of edges without loops and repeats.
+    /// Upper bound on the number of edges without self-loops and duplicates.
     pub distinct_at_most: u64,
     /// Number of vertices: the number that the input declares, or else the largest id + 1. With sparse ids it is the
-    /// number of different ids.
+    /// number of distinct ids.
     pub vertices: u64,
-    /// Whether the input declares its number of vertices, so that ids without an edge are vertices as well.
+    /// Whether the input declares its number of vertices, so that ids without an edge are vertices, too.
     #[serde(default)]
     pub declared: bool,
     /// Largest raw id of a vertex; `None` if there is no vertex.
     #[serde(default)]
     pub largest: Option<u64>,
-    /// True if the formats of all input files count from 1. Raw ids are then one less than the ids in the files.
+    /// Whether the formats of all input files have 1-based ids. Raw ids are then one less than the ids in the files.
     #[serde(default)]
     pub counts_from_one: bool,
-    /// Id that this job gives the vertex whose raw id is 0. It is not in the manifest, because each job that reads a
-    /// kept graph sets its own.
+    /// Id, in this job, of the vertex with the raw id 0. It is not in the manifest, because each job that reads a kept
+    /// graph sets its own.
     #[serde(skip)]
     pub first_id: FirstId,
-    /// Length of the map from dense ids to vertices: the largest id + 1, or the number of different sparse ids.
+    /// Number of dense ids: the largest id + 1, or with sparse ids the number of distinct ids.
     pub ids: u64,
-    /// Number of vertices that have an edge other than a loop.
+    /// Number of vertices that have an edge other than a self-loop.
     pub connected: u64,
-    /// Number of different degrees of vertices.
+    /// Number of distinct degrees.
     pub runs: u64,
-    /// Histogram of the vertices by their degree in the input. Repeated edges count, loops do not, and isolated
-    /// vertices are left out.
+    /// Histogram of the vertices by degree in the input, including duplicate edges and excluding self-loops. Isolated
+    /// vertices are omitted.
     #[serde(default)]
     pub degrees: Vec<Bin>,
-    /// Whether the graph keeps the direction of edges, which it does if a task reads the direction.
+    /// Whether the graph is directed, which it is if a task needs the direction of edges.
     #[serde(default)]
     pub direction: Direction,
-    /// Description of the edges' weights, if a task reads them.
+    /// Description of the edges' weights; `None` if no task reads weights.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
-    /// True if ids are sparse. They are then looked up in the file `graph/ids`.
+    /// Whether ids are sparse. They are then looked up in the file `graph/ids`.
     pub sparse: bool,
-    /// True if ids are strings. Raw ids are then places in the list of strings in the file `graph/names`.
+    /// Whether ids are strings. A raw id is then the index of a string in the list in the file `graph/names`.
     #[serde(default)]
     pub names: bool,
-    /// Checksum of the input's bytes.
+    /// Checksum of the contents of the input.
     pub checksum: u64,
     /// Hash that identifies the input's files. It is the key of the files `graph/ids` and `graph/names`.
     pub identity: u64,
@@ -78,37 +79,37 @@ pub struct InputInfo {
 }
 
 impl InputInfo {
-    /// Returns the number of vertices for which a result column has a value. With sparse ids these are the vertices
-    /// that occur in the input; else all vertices, isolated ones included.
+    /// Returns the number of values in a result column. With sparse ids there is a value for each vertex that occurs in
+    /// the input; else for each vertex, including isolated ones.
     pub fn rows(&self) -> u64 {
         if self.sparse { self.ids } else { self.vertices }
     }
 
-    /// Returns the number of unused rows at the start of a NumPy column. They make the id of a vertex the index of its
-    /// row.
+    /// Returns the number of unused elements at the start of a NumPy column. These make the index of a value equal to
+    /// the id of its vertex.
     pub fn rows_before(&self) -> u64 {
         if self.sparse { 0 } else { self.first_id.0 }
     }
 
-    /// Returns the largest id of a vertex, in the form that users know; `None` if there is no vertex, or if
+    /// Returns the largest input id (the id that users write and see) of a vertex; `None` if there is no vertex, or if
     /// ids are strings.
     pub fn largest_id(&self) -> Option<InputId> {
         self.largest.filter(|_| !self.names).map(|largest| self.first_id.input(RawId(largest)))
     }
 
-    /// Returns the layout of the lower half of rows, for vertices with the degrees in `runs`.
+    /// Returns the layout of the lower half of the rows, for vertices with the degrees `runs`.
     pub fn layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::new(runs, self.edges - self.loops, self.direction)
     }
 
-    /// Returns the layout of the upper half of rows, for vertices with the degrees in `runs`.
+    /// Returns the layout of the upper half of the rows, for vertices with the degrees `runs`.
     pub fn upper_layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::upper(runs, self.edges - self.loops, self.direction)
     }
 }
 
-/// Returns a message about the ids in results and job files, for an input whose format counts ids from 1. Returns
-/// `None` for other inputs, because their ids are kept.
+/// Returns a message for users that says whether ids in results and job files are 0-based or 1-based, for an input with
+/// 1-based ids. Returns `None` for other inputs, because their ids do not change.
 pub fn numbering(counts_from_one: bool, first_id: FirstId) -> Option<&'static str> {
     match (counts_from_one, first_id) {
         (false, _) => None,
@@ -119,7 +120,7 @@ pub fn numbering(counts_from_one: bool, first_id: FirstId) -> Option<&'static st
     }
 }
 
-/// Statistics of the stored blocks; kept in the manifest.
+/// Information about the stored blocks; stored in the manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreInfo {
     /// Number of distinct edges.
@@ -129,17 +130,17 @@ pub struct StoreInfo {
     /// Whether the degrees of the simple graph are stored as well.
     #[serde(default)]
     pub degrees: bool,
-    /// Whether blocks stayed in memory, so that a run that did not finish has left none in files.
+    /// Whether the blocks are in host or GPU memory instead of files, so that they are lost if a run is interrupted.
     #[serde(default)]
     pub in_memory: bool,
     /// Weights stored next to the blocks, if edges have weights.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
-    /// Largest degree and number of wedges of the simple graph.
+    /// Largest degree and number of wedges in the simple graph.
     pub summary: DegreeSummary,
 }
 
-/// Statistics of the upper half of rows; kept in the manifest.
+/// Information about the stored upper half of the rows; stored in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpperInfo {
     /// Number of entries (neighbours) of the upper half, one for each distinct edge.
@@ -156,17 +157,17 @@ pub struct UpperInfo {
 pub struct Graph {
     /// Folder of the graph's files.
     pub folder: PathBuf,
-    /// Statistics of the input.
+    /// Information about the input.
     pub info: InputInfo,
-    /// Statistics of the stored blocks.
+    /// Information about the stored blocks.
     pub stored: StoreInfo,
-    /// The blocks of the lower half of rows.
+    /// The blocks of the lower half of the rows.
     pub block_store: BlockStore,
     /// Folder and key of the files of rows and degrees.
     rows: RowFiles,
-    /// The blocks of the upper half of rows, if a task needs it.
+    /// The blocks of the upper half of the rows; `None` unless a task needs it.
     pub(crate) upper: Option<Box<BlockStore>>,
-    /// The undirected version of a directed graph, if a task ignores direction.
+    /// The undirected version of a directed graph; `None` unless a task ignores the direction of edges.
     pub(crate) merged: Option<Box<Graph>>,
 }
 
@@ -175,7 +176,7 @@ pub struct Graph {
 pub struct RowFiles {
     /// Folder of the files.
     pub folder: PathBuf,
-    /// Key of the files.
+    /// Key that is stored in the files; it identifies the contents from which they were made.
     pub key: u64,
 }
 
@@ -192,18 +193,18 @@ impl Graph {
         Self::with_layout(workdir, info, stored, layout, weights)
     }
 
-    /// Returns the upper half of rows: for each vertex, its neighbours with larger numbers.
+    /// Returns the upper half of the rows: for each vertex, its neighbours with larger ids.
     ///
     /// # Errors
-    /// [`Error::Internal`] if no task of the job has said that it needs the upper half.
+    /// [`Error::Internal`] if no task of the job has declared that it needs the upper half.
     pub fn upper(&self) -> Result<&BlockStore> {
         self.upper.as_deref().ok_or_else(|| Error::internal("read whole rows", "no task needs the upper half"))
     }
 
-    /// Sets the upper half of rows.
+    /// Sets the upper half of the rows.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if `upper` has another number of edges than the lower half.
+    /// [`Error::Corrupt`] if the number of edges in `upper` differs from that in the lower half.
     pub(crate) fn set_upper(&mut self, upper: BlockStore) -> Result<()> {
         if upper.edges() != self.stored.edges {
             let found = format!("{} edges in the upper half, {} in the lower", upper.edges(), self.stored.edges);
@@ -213,12 +214,12 @@ impl Graph {
         Ok(())
     }
 
-    /// Packs the lower half of rows in memory, and sets the upper half, which is packed already. The unpacked memory is
-    /// freed block by block.
+    /// Packs the lower half of the rows in memory, and sets the upper half, which must be packed already. The memory of
+    /// unpacked blocks is freed block by block.
     ///
     /// # Errors
-    /// A stop, or [`Error::Limit`]. If packing has begun, the lower half is returned with the error, and the graph has
-    /// no rows any more.
+    /// Cancellation, or [`Error::Limit`]. If packing had begun, the lower half is returned with the error, and the
+    /// graph no longer has any rows.
     pub(crate) fn pack(&mut self, upper: BlockStore, budget: &Budget) -> Result<(), (Error, Option<Box<HalfPacked>>)> {
         let packer = Packer::new(self.block_store.len(), budget).map_err(|e| (e, None))?;
         let layout = self.block_store.layout.clone();
@@ -231,7 +232,7 @@ impl Graph {
         self.set_upper(upper).map_err(|e| (e, None))
     }
 
-    /// Maps the file of the input's sorted ids, which has one u64 for each dense id. Returns `None` if ids are not
+    /// Maps the file of the input's sorted ids, a u64 for each dense id, to memory. Returns `None` if ids are not
     /// sparse.
     ///
     /// # Errors
@@ -241,7 +242,8 @@ impl Graph {
         self.info.sparse.then(list).transpose()
     }
 
-    /// Maps the list of weights of 64 bits, whose codes are in the rows. The list is empty for other weights.
+    /// Maps the list of 64-bit weights, which are stored as codes next to the rows, to memory. The list is empty for
+    /// 32-bit weights.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -249,7 +251,7 @@ impl Graph {
         WeightValues::open(&self.folder, self.stored.weights)
     }
 
-    /// Maps the sorted list of the input's strings; `None` if ids are numbers.
+    /// Maps the sorted list of the input's string ids to memory; `None` if ids are numbers.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -257,7 +259,7 @@ impl Graph {
         self.info.names.then(|| NameList::open(&self.folder, self.info.identity)).transpose()
     }
 
-    /// Maps the degrees of the simple graph, in the order of vertices.
+    /// Maps the degrees of the simple graph, a u32 for each row, to memory.
     ///
     /// # Errors
     /// [`Error::Corrupt`]; [`Error::Io`] if degrees are not stored.
@@ -265,8 +267,8 @@ impl Graph {
         degrees::open(&self.rows.folder, self.rows.key)
     }
 
-    /// Opens the graph whose rows have the layout `layout`, and opens `weights` if they are given, because a task reads
-    /// them.
+    /// Opens the graph, whose rows have the layout `layout`. Also opens the weights described by `weights`, if a task
+    /// reads them.
     ///
     /// # Errors
     /// Errors of [`Self::open`].
@@ -287,14 +289,14 @@ impl Graph {
         Ok(Graph::new(folder, info, stored, block_store))
     }
 
-    /// Makes a graph from the blocks in `block_store`, whose files are in `folder`.
+    /// Makes a graph from `block_store`. The graph's files are in `folder`.
     pub(crate) fn new(folder: PathBuf, info: InputInfo, stored: StoreInfo, block_store: BlockStore) -> Self {
         let rows = RowFiles { folder: folder.clone(), key: info.content };
         Graph { folder, info, stored, block_store, rows, upper: None, merged: None }
     }
 
-    /// Opens the undirected version of this graph. Its files are at `rows`, and its blocks have the layout `layout`;
-    /// `weights` are given if a task reads them.
+    /// Opens the undirected version of this graph. Its files are at `rows`, and its blocks have the layout `layout`.
+    /// Also opens the weights described by `weights`, if a task reads them.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -314,8 +316,8 @@ impl Graph {
         Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, block_store) })
     }
 
-    /// Returns the graph that a task computes on: the undirected version if there is one and `takes_direction` is
-    /// false.
+    /// Returns the graph on which a task computes: the undirected version if it exists and `takes_direction` is false,
+    /// otherwise this graph.
     pub(crate) fn for_task(&self, takes_direction: bool) -> &Graph {
         self.merged.as_deref().filter(|_| !takes_direction).unwrap_or(self)
     }

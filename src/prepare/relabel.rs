@@ -1,9 +1,10 @@
-//! Orders vertices by descending degree, ties by ascending input id. Vertex 0 is the largest hub. With each edge stored
-//! at its later end, no row is longer than √(2·edges) (degree ordering: Chiba & Nishizeki 1985; Schank & Wagner 2005;
-//! Latapy 2008).
+//! Orders vertices by descending degree, ties by ascending input id. Vertex 0 has the highest degree. If each edge is
+//! stored in the row of its end with the larger id, no row is longer than √(2·edges) (degree ordering: Chiba &
+//! Nishizeki 1985; Schank & Wagner 2005; Latapy 2008).
 //!
-//! The algorithm is a counting sort in place: the degree array becomes the map from dense ids to vertices. Degrees
-//! under 2^16 are counted in a table; the few vertices of larger degree are sorted by comparison.
+//! The algorithm is an in-place counting sort: the degree array becomes the map from dense ids to vertices. Vertices of
+//! degrees under 2^16 are counted by degree in a table; the few vertices of larger degree (hubs) are sorted by
+//! comparison.
 
 use crate::comm::Comm;
 use crate::error::Result;
@@ -11,31 +12,32 @@ use crate::graph::{DegreeRuns, DenseId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::process::threads::on_threads;
 
-/// Value in the map from ids to vertices for an id that has no edge other than loops.
+/// Value in the map from ids to vertices for an id that has no edge other than self-loops.
 pub const ISOLATED: u32 = u32::MAX;
 
-/// Degrees below this limit are counted in a table.
+/// Exclusive upper bound on the degrees whose vertices are counted in a table. Vertices of larger degree are sorted by
+/// comparison.
 const TABLE: usize = 1 << 16;
 
 /// The order of vertices: the map from dense ids to vertices, and the degrees.
 #[derive(Debug)]
 pub struct Relabelled {
-    /// Vertex of every dense id; [`ISOLATED`] for an id that has no edge other than loops. See [`vertex`].
+    /// Vertex of every dense id; [`ISOLATED`] for an id that has no edge other than self-loops. See [`vertex`].
     pub map: Buffer<u32>,
     /// Degrees of the vertices in the new order.
     pub runs: DegreeRuns,
-    /// True if this rank has the whole map, false if it has only its share of the ids ([`Comm::share`]).
+    /// True if the map is complete, false if only this rank's share of the ids ([`Comm::share`]) is filled.
     pub whole: bool,
 }
 
-/// Looks up the vertex of a dense id in a map of the form of [`Relabelled::map`]. Returns `None` if the id has no edge
-/// other than loops.
+/// Looks up the vertex of a dense id in a map in the encoding of [`Relabelled::map`]. Returns `None` if the id has no
+/// edge other than self-loops.
 pub fn vertex(map: &[u32], id: DenseId) -> Option<Vertex> {
     map.get(id.index()).copied().filter(|&vertex| vertex != ISOLATED).map(Vertex)
 }
 
 impl Relabelled {
-    /// Gathers the other ranks' shares of the map, so that this rank has the whole map. Collective.
+    /// Gathers the other ranks' shares, so that the map is complete on this rank. Collective.
     pub fn complete(&mut self, comm: &Comm) {
         if !std::mem::replace(&mut self.whole, true) {
             comm.all_gather_shares(&mut self.map);
@@ -53,19 +55,20 @@ fn table_bytes(threads: usize, edges: u64) -> u64 {
     ((threads + 3) * table_len(edges) * 4) as u64
 }
 
-/// Returns the maximum number of bytes that ordering vertices takes, in addition to the degrees, for a graph with
-/// `edges` edges. A vertex whose degree does not fit the table has at least 2^16 of the edges' ends.
+/// Returns the maximum number of bytes of memory for ordering the vertices of a graph with `edges` edges, in addition
+/// to the degrees. Vertices whose degree does not fit the table need 48 bytes each. Each of them has at least 2^16 of
+/// the 2·`edges` edge ends.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
     table_bytes(threads, edges) + 48 * (2 * edges / TABLE as u64)
 }
 
-/// Orders the vertices of a graph of `edges` edges by degree, in the memory of `degrees`. Each rank passes the degrees
-/// of its share of the ids ([`Comm::share`]) and gets the vertices of this share. [`Relabelled::complete`] gathers the
-/// vertices of all ids. Collective.
+/// Orders the vertices of a graph of `edges` edges by degree, in place: the result reuses the memory of `degrees`. Each
+/// rank passes the degrees of its share of the ids ([`Comm::share`]), and gets the vertices of this share.
+/// [`Relabelled::complete`] then gathers the vertices of all ids. Collective.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if memory has no room for 256 KiB a thread and 48 bytes for each vertex of degree
-/// 2^16 or more; [`crate::error::Error::Addresses`] if the system does not start a thread.
+/// [`crate::error::Error::Limit`] if there is not enough memory: 256 KiB per thread, and 48 bytes for each vertex of
+/// degree 2^16 or more; [`crate::error::Error::Addresses`] if a thread can't be started.
 pub fn relabel(
     mut degrees: Buffer<u32>,
     edges: u64,
@@ -91,8 +94,8 @@ pub fn relabel(
     let hubs = all_hubs(hubs.into_iter().flatten().collect(), comm);
     let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
-    // The vertices of a degree begin where the vertices of larger degrees end. Vertices of equal degree are numbered
-    // rank after rank, and within a rank chunk after chunk of ids.
+    // The vertices of a degree follow those of larger degrees. Vertices of equal degree are numbered rank by rank, and
+    // within a rank chunk by chunk.
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &(degree, _) in &hubs {
         match runs.last_mut() {
@@ -123,7 +126,8 @@ pub fn relabel(
     Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs), whole: comm.ranks() == 1 })
 }
 
-/// Number of vertices of each degree: in each chunk of this rank's ids, in all earlier ranks, and in all later ranks.
+/// Number of vertices of each degree, counted separately in each chunk of this rank's ids, in all lower ranks together,
+/// and in all higher ranks together.
 struct Shares {
     chunks: Vec<Vec<u32>>,
     before: Vec<u32>,
@@ -172,7 +176,7 @@ fn count(degrees: &[u32], first_id: usize, len: usize) -> (Vec<u32>, Vec<(u32, u
 
 fn assign(degrees: &mut [u32], next: &mut [u32]) {
     for slot in degrees {
-        // Hubs that do not fit the table get their numbers last; until then their degrees stay in the array.
+        // Hubs, whose degrees do not fit the table, are numbered last; until then their degrees stay in the array.
         match next.get_mut(*slot as usize) {
             _ if *slot == 0 => *slot = ISOLATED,
             Some(next) => {
@@ -189,7 +193,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the expected map, from a stable comparison sort of all vertices.
+    /// Returns the map that the in-place sort should produce, computed by a stable comparison sort of all vertices.
     fn oracle(degrees: &[u32]) -> Vec<u32> {
         let mut ids: Vec<usize> = (0..degrees.len()).filter(|&id| degrees[id] > 0).collect();
         ids.sort_by_key(|&id| std::cmp::Reverse(degrees[id]));

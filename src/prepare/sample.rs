@@ -1,31 +1,31 @@
-//! Estimates an upper bound of the number of distinct edges from a sample drawn by hash.
+//! Estimates an upper bound on the number of distinct edges from a sample of edges, chosen by their hashes.
 //!
-//! An edge is in the sample if the hash of its unordered pair of ids is below a threshold. So either all repeats of an
-//! edge are in the sample or none. The number of distinct edges in the sample, scaled up, estimates the number in the
-//! input.
+//! An edge is in the sample if the hash of its unordered pair of ids is below a threshold. So either all duplicates of
+//! an edge are in the sample or none. The number of distinct edges in the sample, scaled up, estimates the number in
+//! the input.
 
 use crate::comm::Comm;
 
-/// Target size of a sample in edges; six standard deviations are then 2.4 %.
+/// Target size of a sample in edges. With this size, six standard deviations are 2.4 % of the estimate.
 const TARGET: u64 = 1 << 16;
-/// Number of hashes at which a sample must be thinned.
+/// Number of hashes in a sample from which duplicates are removed and, if necessary, the sample is thinned.
 const MAX_HASHES: u64 = 4 * TARGET;
 
 /// A sample of the distinct edges seen so far.
 #[derive(Debug)]
 pub struct EdgeSample {
-    /// An edge is kept if its hash, shifted right by this number of bits, is 0.
+    /// Shift of hashes: an edge is in the sample if its hash, shifted right by this number of bits, is 0.
     shift: u32,
     hashes: Vec<u64>,
 }
 
 impl EdgeSample {
-    /// Returns the maximum number of bytes that a sample of at most `edges` edges takes.
+    /// Returns the maximum size in bytes of a sample from at most `edges` edges.
     pub fn bytes(edges: u64) -> u64 {
         8 * edges.clamp(4, MAX_HASHES).next_power_of_two()
     }
 
-    /// Makes an empty sample that will keep about 2^16 edges if there are `expected_edges` distinct edges.
+    /// Makes an empty sample, which will contain about 2^16 edges if there are `expected_edges` distinct edges.
     pub fn new(expected_edges: u64) -> Self {
         let thinning = (expected_edges / TARGET).max(1).ilog2();
         EdgeSample { shift: 64 - thinning, hashes: Vec::new() }
@@ -37,8 +37,8 @@ impl EdgeSample {
         self.take(hash(u.min(v), u.max(v)));
     }
 
-    /// Returns the shift: an edge is kept if its hash, shifted right by this number of bits, is 0. A shift of 64 keeps
-    /// every edge.
+    /// Returns the shift: an edge is in the sample if its hash, shifted right by this number of bits, is 0. With a
+    /// shift of 64, every edge is.
     pub fn shift(&self) -> u32 {
         self.shift
     }
@@ -59,7 +59,7 @@ impl EdgeSample {
         }
     }
 
-    /// Drops repeats. If many distinct edges remain, because the input has more edges than expected, it thins the
+    /// Removes duplicates. If many distinct edges remain, because the input has more edges than expected, thins the
     /// sample.
     fn compact(&mut self) {
         self.hashes.sort_unstable();
@@ -87,7 +87,7 @@ impl EdgeSample {
         self.compact();
         let mut shift = [u64::from(self.shift)];
         comm.all_min(&mut shift);
-        // Each rank first thins its sample to the smallest shift and drops repeats, so that less is sent.
+        // Each rank first thins its sample to the smallest shift and removes duplicates, so that less data is sent.
         self.merge(EdgeSample { shift: shift[0] as u32, hashes: Vec::new() });
         let mine = self.hashes.clone();
         comm.gather_each(&mine, |rank, hashes| {
@@ -107,7 +107,7 @@ impl EdgeSample {
     }
 }
 
-/// Hashes a pair of ids. Pairs may differ in few bits, so it multiplies and folds twice.
+/// Hashes a pair of ids. Multiplies and folds twice, because pairs may differ in only a few bits.
 #[inline]
 fn hash(u: u64, v: u64) -> u64 {
     let x = (u ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);

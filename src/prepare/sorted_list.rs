@@ -1,9 +1,9 @@
-//! A file of all distinct numbers of one kind in an input, in ascending order. The position of a number in the file
-//! stands for the number: `dictionary` does that with sparse ids, and `weight_list` with weights of 64 bits.
+//! A file of all distinct numbers of one kind in an input, in ascending order. The index of a number in the file is
+//! used in place of the number: in `dictionary` for sparse ids, and in `weight_list` for 64-bit weights.
 //!
-//! An external merge sort builds it. Each thread sorts the numbers that it sees, drops repeats, and writes a sorted run
-//! when its memory is full. A merge of all runs leaves each number once. Memory is fixed; runs take at most 8 bytes of
-//! disk for each number in the input.
+//! An external merge sort builds the file. Each thread gathers numbers, sorts them and removes duplicates, and writes a
+//! sorted run when its memory is full. Merging all runs removes the other duplicates. Memory is fixed; runs need at
+//! most 8 bytes of disk space for each number in the input.
 
 use crate::error::{At, Error, Result};
 use crate::formats::weights::bits_of;
@@ -19,28 +19,28 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::path::Path;
 
-/// Largest count of numbers read from a run at once.
+/// Maximum count of numbers that are read at once from a sorted run.
 const READ_AHEAD: usize = 8192;
-/// Maximum count of numbers that a thread gathers before it sorts. More would take so long to sort and write that
-/// signals are answered late.
+/// Maximum count of numbers that a thread gathers before it sorts. Sorting and writing more would delay the reaction to
+/// signals.
 const MAX_GATHER: u64 = 1 << 24;
-/// Count of numbers that a thread can gather with the least memory.
+/// Count of numbers that a thread can gather in the minimum amount of memory.
 const MIN_GATHER: usize = 1 << 16;
 
-/// Description of a list: which numbers it has, and texts for errors.
+/// Description of a kind of list: which numbers it contains, and texts for errors.
 pub(super) struct Listed {
     /// Kind of the list's file.
     pub kind: Kind,
-    /// Whether the numbers are the weights of edges. Otherwise they are the ids of both ends.
+    /// Whether the numbers are the weights of edges. Otherwise they are the ids of the edges' ends.
     pub are_weights: bool,
-    /// Two texts for errors about memory: the purpose of memory for sorting, and the purpose of the index.
+    /// Two texts for errors about memory: the purpose of the memory for sorting, and of the memory for the index.
     pub purposes: [&'static str; 2],
-    /// Two texts for the error about more than 2^32 - 2 numbers: what was expected, and the remedy.
+    /// Two texts for the error about more than 2^32 - 2 numbers: what was expected, and a suggested fix.
     pub limit: [&'static str; 2],
 }
 
 impl Listed {
-    /// Checks that positions in a list of `count` numbers fit 32 bits. `source` names the input in errors.
+    /// Checks that indices into a list of `count` numbers fit 32 bits. `source` names the input in errors.
     fn check(&self, count: u64, source: &str) -> Result<()> {
         if count < u64::from(u32::MAX) {
             return Ok(());
@@ -50,35 +50,36 @@ impl Listed {
     }
 }
 
-/// A list of distinct numbers: a mapped file in ascending order, with an index.
+/// A list of distinct numbers in ascending order: a mapped file, with an index for look-ups.
 #[derive(Debug)]
 pub(super) struct SortedList {
     file: Mapped,
-    /// For each range of `1 << shift` values, the index in the list of the first number in the range. The first range
-    /// begins at the smallest number of the list.
+    /// For each range of `1 << shift` values, the position in the list of the first number in the range. The first
+    /// range begins at the smallest number of the list.
     starts: Vec<u32>,
     shift: u32,
     _index: Reservation,
 }
 
-/// Returns the bytes of the body of a list's file, for `numbers` distinct numbers.
+/// Returns the size in bytes of the body of a list's file, for `numbers` distinct numbers.
 pub fn body_bytes(numbers: u64) -> u64 {
     8 * numbers
 }
 
-/// Returns the minimum number of bytes with which `threads` threads can build a list, in addition to reading the input.
+/// Returns the minimum number of bytes of memory that `threads` threads need to build a list, in addition to reading
+/// the input.
 pub fn least_bytes(threads: usize) -> u64 {
     (threads * MIN_GATHER * 8) as u64
 }
 
-/// Returns the maximum number of bytes that building a list takes, in addition to reading the input. The input has
-/// `numbers` numbers, repeats included, and `free` bytes of memory are left.
+/// Returns the maximum number of bytes of memory for building a list, in addition to reading the input. The input
+/// contains `numbers` numbers, including duplicates, and `free` bytes of memory are free.
 pub fn build_bytes(numbers: u64, threads: usize, free: u64) -> u64 {
     gather_bytes(threads, free).min(numbers.saturating_mul(8)).max(least_bytes(threads))
 }
 
-/// Returns the bytes of memory in which `threads` threads gather numbers before they write them to disk, if `free`
-/// bytes are left.
+/// Returns the number of bytes of memory in which `threads` threads gather numbers before they write them to disk, if
+/// `free` bytes are free.
 fn gather_bytes(threads: usize, free: u64) -> u64 {
     (free / 2).min(threads as u64 * MAX_GATHER * 8).max(least_bytes(threads))
 }
@@ -106,13 +107,13 @@ pub(super) fn build(
         gatherer.spill()?;
     }
     drop(gatherers);
-    // The memory in which threads gathered numbers now buffers the runs that are merged.
+    // The memory in which threads gathered numbers is now used for buffers of the runs that are merged.
     let seal = runs.merge(listed, (path, key), &input.name(), threads * gather, watch)?;
     Ok((seal, edges))
 }
 
-/// Maps the file at `path`, whose body is numbers in ascending order, a u64 each. It makes no index, so this takes no
-/// memory of the budget.
+/// Maps the file at `path` to memory. Its body is the numbers in ascending order, a u64 each. This builds no index, so
+/// it uses no memory of the budget.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
@@ -124,8 +125,8 @@ pub(super) fn map(listed: &Listed, path: &Path, key: u64) -> Result<Mapped> {
 }
 
 impl SortedList {
-    /// Opens the list that [`build`] wrote. `ranges` returns about how many ranges the index has for a list of that
-    /// many numbers; each takes 4 bytes.
+    /// Opens the list that [`build`] wrote. `ranges` maps the length of the list to the approximate number of ranges in
+    /// the index, each of which needs 4 bytes.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file differs from what was written; [`Error::Limit`] if the index does not fit memory.
@@ -142,8 +143,8 @@ impl SortedList {
             return Err(Error::corrupt(path, At::File, "the numbers don't ascend"));
         }
         let span = numbers.last().zip(numbers.first()).map_or(0, |(last, first)| last - first);
-        // If numbers are not evenly spread, some ranges have many. A binary search finds a number within its range in
-        // any case.
+        // If numbers are not evenly distributed, some ranges contain many. This is correct, too, because a binary
+        // search finds a number within its range.
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(ranges(numbers.len() as u64).max(1).ilog2());
         let shift = shift.min(63);
         let ranges = (span >> shift) as usize + 2;
@@ -164,7 +165,7 @@ impl SortedList {
         as_u64(self.file.body()).unwrap_or_default()
     }
 
-    /// Returns the position of a number; `None` if the list does not contain it.
+    /// Returns the position (0-based) of a number in the list; `None` if the list does not contain it.
     #[inline]
     pub fn position(&self, number: u64) -> Option<u32> {
         let numbers = self.numbers();
@@ -188,7 +189,7 @@ impl Gatherer<'_> {
         if self.numbers.len() == self.room {
             self.numbers.sort_unstable();
             self.numbers.dedup();
-            // Go on gathering only if half of the room is free again. Otherwise the thread would soon do nothing but
+            // Continue gathering only if half of the memory is free now. Otherwise the thread would soon do nothing but
             // sort.
             if self.numbers.len() > self.room / 2 {
                 self.spill()?;
@@ -220,7 +221,7 @@ impl Visitor for Gatherer<'_> {
 /// Sorted runs of numbers on disk, one after the other in one file.
 struct SortedRuns {
     file: ScratchFile,
-    /// Place of each run in the file, counted in numbers.
+    /// Range of each run in the file, in units of numbers.
     runs: Mutex<Vec<Range<u64>>>,
 }
 
@@ -235,7 +236,7 @@ impl SortedRuns {
         Ok(())
     }
 
-    /// Merges all runs into the file at `path`, through buffers of `room` numbers in total. `source` names the input in
+    /// Merges all runs into the file at `path`, with buffers for `room` numbers in total. `source` names the input in
     /// errors.
     fn merge(
         self,
@@ -249,7 +250,7 @@ impl SortedRuns {
         let mut out = NewFile::create(path, listed.kind, key)?;
         let total = self.file.bytes() / 8;
         if total <= room as u64 {
-            // All runs fit in memory, so all threads sort them together. A merge would use only one thread.
+            // All runs fit in memory, so they are sorted in parallel. A merge would use only one thread.
             let mut numbers = vec![0u64; total as usize];
             self.file.read(0, bytes_of_mut(&mut numbers))?;
             numbers.par_sort_unstable();
@@ -285,7 +286,7 @@ impl SortedRuns {
 /// Buffered reader of one sorted run.
 struct SortedRun<'f> {
     file: &'f ScratchFile,
-    /// Range of the run that is not read yet, counted in numbers.
+    /// Range, in the file, of the part of the run that is not read yet, in units of numbers.
     left: Range<u64>,
     ahead: usize,
     numbers: Vec<u64>,

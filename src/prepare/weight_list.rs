@@ -1,8 +1,8 @@
-//! Weights of 64 bits (u64 and f64) in a graph. A file lists all distinct weights in ascending order. Rows have the
-//! 32-bit *code* of each weight, which is its position in the list.
+//! Weights of 64 bits (u64 and f64) in a graph. A file lists all distinct weights in ascending order. Next to the rows,
+//! the graph stores the 32-bit *code* of each weight, which is its index in the list.
 //!
-//! Codes sort like the weights. So everything between reading the input and computing on the graph treats codes like
-//! weights of 32 bits, and moves half as many bytes.
+//! Codes sort like the weights. So all steps between reading the input and computing on the graph treat codes like
+//! weights of 32 bits, and move half as many bytes.
 
 use super::sorted_list::{self, Listed, SortedList};
 use crate::error::{At, Error, Result};
@@ -22,10 +22,10 @@ const WEIGHTS: Listed = Listed {
 };
 
 /// Maximum number of ranges of values in the index of the weight list. At 4 bytes a range the index takes about 64 KiB
-/// for any input, so it fits a cache of the processor.
+/// for any input, so it fits the processor's cache.
 const RANGES: u64 = 1 << 14;
 
-/// Bits of an infinite f64. The bits of NaN and of negative numbers are larger.
+/// Bit pattern of infinity as an f64. The bit patterns of positive NaNs and of all negative numbers are larger.
 const INFINITE: u64 = f64::INFINITY.to_bits();
 
 /// Returns the path of the list in the graph's folder.
@@ -33,18 +33,18 @@ fn path(folder: &Path) -> PathBuf {
     folder.join("weights")
 }
 
-/// The list of weights, with an index to find the code of a weight.
+/// The list of weights, with an index for finding the code of a weight.
 #[derive(Debug)]
 pub struct WeightCodes(pub(super) SortedList);
 
 impl WeightCodes {
-    /// Maximum number of bytes of memory that the index takes.
+    /// Maximum size of the index in bytes.
     pub const INDEX_BYTES: u64 = 4 * (2 * RANGES + 2);
 
     /// Reads the input once, with weights of 64 bits, and writes the list to the graph's folder.
     ///
     /// # Errors
-    /// Errors of the input (including more than 2^32 - 2 different weights), of the disk and of the budget.
+    /// Errors of the input (including more than 2^32 - 2 distinct weights), of the disk and of the budget.
     pub fn build(
         input: &Input,
         folder: &Path,
@@ -77,13 +77,13 @@ impl WeightCodes {
     }
 }
 
-/// The weights of 64 bits whose codes are in the rows of a graph, indexed by code. Empty if weights have 32 bits, which
-/// need no codes.
+/// The 64-bit weights of a graph, indexed by the codes that the graph stores. Empty if weights have 32 bits, because
+/// these need no codes.
 #[derive(Debug, Clone, Default)]
 pub struct WeightValues(Option<Arc<Mapped>>);
 
 impl WeightValues {
-    /// Maps the list in the graph's folder, which takes no memory of the budget.
+    /// Maps the list in the graph's folder to memory. This uses no memory of the budget.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -93,7 +93,7 @@ impl WeightValues {
         wide.map(open).transpose().map(WeightValues)
     }
 
-    /// Returns the bits of all weights, indexed by their codes.
+    /// Returns the bit patterns of all weights, indexed by their codes.
     pub fn bits(&self) -> &[u64] {
         self.0.as_ref().and_then(|file| as_u64(file.body())).unwrap_or_default()
     }

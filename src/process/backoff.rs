@@ -4,27 +4,28 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Time for which a polling thread yields its core before it begins to sleep.
+/// Duration of the first phase of a wait, in which the polling thread yields its core between polls. Afterwards it
+/// sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
-/// Shortest and longest sleep of a polling thread.
+/// Minimum and maximum sleep of a polling thread.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
-/// Longest time until a thread that yields its core runs again, if no other busy thread uses the core. Another busy
-/// thread would run for a whole time slice, which is longer.
+/// Maximum duration of a yield if no other busy thread uses the core. A busy thread that takes over the core runs for a
+/// whole time slice, so the yield takes longer.
 const SLICE: Duration = Duration::from_micros(200);
-/// Time for which the cores count as shared after a thread found its core in use by another thread.
+/// Time for which the cores count as shared after a yield that exceeded [`SLICE`].
 const SHARED: Duration = Duration::from_millis(100);
 
-/// Exponential back-off. It yields the core at first, because most answers come at once. Then it sleeps longer and
-/// longer, so that the core is free for threads that compute. On cores that other threads keep busy it sleeps at once,
-/// because a sleeping thread runs again as soon as it wakes, and a yielding thread does not.
+/// Exponential back-off. It first yields the core, because most waits are short. Then it sleeps for increasing times,
+/// so that the core is free for threads that compute. If other threads keep the cores busy, it sleeps at once, because
+/// the scheduler runs a thread that wakes from sleep sooner than a thread that yields.
 #[derive(Default)]
 pub struct Backoff {
     since: Option<Instant>,
 }
 
 impl Backoff {
-    /// Returns the time to sleep now: a tenth of the time waited so far, between 20 µs and 1 ms. At first it yields the
-    /// core instead and returns `None`.
+    /// Returns the time to sleep now: a tenth of the time waited so far, between 20 µs and 1 ms. In the first phase of
+    /// a wait it yields the core instead and returns `None`.
     pub fn nap(&mut self) -> Option<Duration> {
         let now = Instant::now();
         let waited = now - *self.since.get_or_insert(now);
@@ -36,33 +37,33 @@ impl Backoff {
         None
     }
 
-    /// Does one step of the back-off: yields or sleeps.
+    /// Performs one step of the back-off: yields or sleeps.
     pub fn take(&mut self) {
         if let Some(nap) = self.nap() {
             std::thread::sleep(nap);
         }
     }
 
-    /// Restarts the back-off after progress, so that the next step yields.
+    /// Restarts the back-off after progress, so that the next step yields the core.
     pub fn reset(&mut self) {
         self.since = None;
     }
 }
 
-/// Whether a thread of this process found, within the last 0.1 s, its core in use by another thread.
+/// Returns true if, within the last 0.1 s, a thread of this process found its core in use by another busy thread.
 pub fn cores_are_shared() -> bool {
-    // Callers ask in every round, so read the clock only if cores were ever shared.
+    // Callers poll this often, so read the clock only if the cores were ever shared.
     CORES.were_shared() && CORES.are_shared(Instant::now())
 }
 
-/// Whether this process's cores count as shared.
+/// Record of whether the cores of this process are shared with other busy threads.
 static CORES: Cores = Cores(AtomicU64::new(0));
 
-/// Time until which the cores count as shared, in microseconds as [`micros`] counts them.
+/// Time until which the cores count as shared, as returned by [`micros`]; 0 if they never were.
 struct Cores(AtomicU64);
 
 impl Cores {
-    /// Records that a thread yielded its core at `offered` and got it back at `back`.
+    /// Records that a thread yielded its core at `offered` and ran again at `back`.
     fn came_back(&self, offered: Instant, back: Instant) {
         if back - offered > SLICE {
             self.0.store(micros(back + SHARED), Relaxed);
@@ -78,7 +79,7 @@ impl Cores {
     }
 }
 
-/// Converts a time to microseconds since this function's first call.
+/// Converts a time to microseconds since the first call of this function.
 fn micros(time: Instant) -> u64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     time.saturating_duration_since(*FIRST.get_or_init(Instant::now)).as_micros() as u64

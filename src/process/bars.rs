@@ -14,7 +14,8 @@ pub(super) fn add(name: &str, total: u64) -> ProgressBar {
     styled(all().add(ProgressBar::new(total.max(1))), name)
 }
 
-/// Sets the style of a progress bar. The message is cut to the rest of the terminal's width, so that no line wraps.
+/// Sets the style of a progress bar. The message is truncated to the remaining width of the terminal, so that no line
+/// wraps.
 fn styled(bar: ProgressBar, name: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix:10} {bar:12} {percent:>3} % {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -30,7 +31,7 @@ mod tests {
     use std::io::Result;
     use std::sync::Arc;
 
-    /// A terminal with its number of columns, and the text written to it.
+    /// Test terminal: its number of columns, and the text written to it.
     #[derive(Debug, Clone)]
     struct Terminal(u16, Arc<Mutex<String>>);
 

@@ -1,25 +1,25 @@
-//! Handler of SIGBUS, which the system sends if a mapped file was truncated or its disk failed. It prints one line that
-//! names the file, and exits with 3.
-#![allow(unsafe_code)] // a handler of signals calls the system alone
+//! Handler of SIGBUS, which the kernel sends on an access to a mapped file that was truncated or whose disk failed.
+//! The handler prints one line that names the file, and exits with code 3.
+#![allow(unsafe_code)] // a signal handler may only make system calls
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void, siginfo_t};
 
-/// Length of the longest line in the list of mappings: numbers and a path.
+/// Maximum length of a line of `/proc/self/maps`: numbers and a path.
 const LONGEST: usize = libc::PATH_MAX as usize + 128;
 
-/// Installs the handler of SIGBUS.
+/// Installs the SIGBUS handler.
 ///
 /// # Errors
-/// The error of the system if it refuses the handler.
+/// The error of `sigaction`.
 pub(super) fn install() -> io::Result<()> {
     // SAFETY: all fields of this struct may be zero.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_bus_error as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO;
-    // SAFETY: the handler calls only open, read, write, pause and _exit, and a handler may call all of them.
+    // SAFETY: the handler calls only open, read, write, pause and _exit, which are async-signal-safe.
     match unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -29,13 +29,13 @@ pub(super) fn install() -> io::Result<()> {
 extern "C" fn on_bus_error(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     if REPORTED.swap(true, Ordering::SeqCst) {
-        // Other threads may touch the same file. The first one ends the process.
+        // Several threads may access the same file. The first one reports the error and ends the process.
         loop {
             // SAFETY: it only waits.
             unsafe { libc::pause() };
         }
     }
-    // SAFETY: the system passes the description of the signal; for SIGBUS it has an address.
+    // SAFETY: the kernel passes a description of the signal, which for SIGBUS contains the address.
     let address = unsafe { (*info).si_addr() } as usize;
     let mut line = [0; LONGEST];
     write_stderr(b"error: ");
@@ -50,15 +50,15 @@ fn write_stderr(text: &[u8]) {
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }
 
-/// Returns the path of the file that is mapped at `address`, from the system's list of this process's mappings. `line`
-/// is a buffer for one line of the list.
+/// Returns the path of the file that is mapped at `address`, according to `/proc/self/maps`; `None` if no file is.
+/// `line` is a buffer for one line of the list.
 fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     // SAFETY: the path ends with a zero.
     let list = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
     let mut length = 0;
     let mut chunk = [0_u8; 4096];
     loop {
-        // SAFETY: `chunk` has room for that many bytes.
+        // SAFETY: `chunk` has that many bytes.
         let read = unsafe { libc::read(list, chunk.as_mut_ptr().cast(), chunk.len()) };
         // `read` is 0 at the end, and negative if there is no list.
         let bytes = chunk.get(..usize::try_from(read).ok()?).filter(|bytes| !bytes.is_empty())?;
@@ -77,7 +77,7 @@ fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     }
 }
 
-/// Whether `address` is in the range of addresses at the start of `line`, a line of the list of mappings.
+/// Returns true if `address` is in the address range at the start of `line`, a line of `/proc/self/maps`.
 fn contains_address(line: &[u8], address: usize) -> bool {
     let mut parts = line.split(|byte| matches!(byte, b'-' | b' '));
     let mut number = || parts.next().map(|digits| digits.iter().fold(0, |sum, &digit| sum << 4 | hex(digit)));

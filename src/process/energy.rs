@@ -1,12 +1,12 @@
-//! Energy use of the processors, from their RAPL counters, which Linux shows as files.
+//! Energy use of the CPUs, from their RAPL counters, which Linux exposes as files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folder in which Linux shows the energy counters.
+/// Folder in which Linux exposes the energy counters.
 const COUNTERS: &str = "/sys/class/powercap";
 
-/// Energy counters of all processor packages of this machine.
+/// Energy counters of all CPU packages of this machine.
 pub struct CpuMeter(Vec<PathBuf>);
 
 /// Values of all energy counters at one moment, in microjoules.
@@ -16,14 +16,14 @@ impl CpuMeter {
     /// Finds the energy counters of this machine.
     ///
     /// # Errors
-    /// The reason why the counters can't be read, in words.
+    /// A message that says why the counters can't be read.
     pub fn open() -> Result<CpuMeter, String> {
         CpuMeter::below(Path::new(COUNTERS))
     }
 
     fn below(folder: &Path) -> Result<CpuMeter, String> {
         let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        // The counters of parts of a package have a second colon in their names.
+        // Names of counters for a domain within a package have a second colon.
         let is_package = |name: &str| name.contains("rapl:") && name.matches(':').count() == 1;
         let packages = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_package));
         let mut packages: Vec<PathBuf> = packages.map(|entry| entry.path()).collect();
@@ -39,16 +39,16 @@ impl CpuMeter {
     /// Reads all energy counters.
     ///
     /// # Errors
-    /// The reason why the counters can't be read, in words.
+    /// A message that says why the counters can't be read.
     pub fn read(&self) -> Result<Reading, String> {
         self.0.iter().map(|package| number(&package.join("energy_uj"))).collect::<Result<_, _>>().map(Reading)
     }
 
-    /// Returns the energy used since the reading `before`, in joules. Each counter may have wrapped around once at
-    /// most.
+    /// Returns the energy used since the reading `before`, in joules. The result is correct if each counter has
+    /// wrapped around at most once.
     ///
     /// # Errors
-    /// The reason why the counters can't be read, in words.
+    /// A message that says why the counters can't be read.
     pub fn joules_since(&self, before: &Reading) -> Result<f64, String> {
         let now = self.read()?;
         let mut joules = 0.0;

@@ -1,21 +1,21 @@
-//! Numbers formatted for people.
+//! Human-readable formatting of sizes, durations and rates.
 
 /// Unit in which a stage measures its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Work that is measured in bytes.
+    /// Bytes.
     Bytes,
-    /// Work that is measured in units of the algorithm, such as pairs of blocks.
+    /// Units that the algorithm defines, such as pairs of blocks.
     Units,
-    /// Work that is measured in edges.
+    /// Edges.
     Edges,
-    /// Work that is measured in elements of a list.
+    /// Elements of a list.
     Elements,
 }
 
 impl Unit {
-    /// Returns the word for the unit in log lines.
+    /// Returns the name of the unit in log lines.
     pub(super) fn word(self) -> &'static str {
         match self {
             Unit::Bytes => "bytes",
@@ -26,12 +26,12 @@ impl Unit {
     }
 }
 
-/// Formats a number of bytes as `1.50 GiB`, in the binary units that job files use for limits.
+/// Formats a size in bytes, such as `1.50 GiB`, in the binary units that job files use for limits.
 pub(crate) fn bytes(n: u64) -> String {
     scaled(n as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// Formats seconds as `90 s`, `12m03s` or `3h20m`.
+/// Formats a duration in seconds, such as `90 s`, `12m03s` or `3h20m`.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
@@ -42,7 +42,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Formats an amount of work with its unit.
+/// Formats an amount of work in the unit of its stage.
 pub fn amount(n: u64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => bytes(n),
@@ -50,7 +50,7 @@ pub fn amount(n: u64, unit: Unit) -> String {
     }
 }
 
-/// Formats a rate per second as `1.43 GB/s` or `25.10 M edges/s`, in powers of ten.
+/// Formats a rate per second, such as `1.43 GB/s` or `25.10 M edges/s`, with decimal prefixes.
 pub fn per_second(rate: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => scaled(rate, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),

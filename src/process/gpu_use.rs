@@ -1,4 +1,4 @@
-//! Counters of this process's use of the GPU: bytes of GPU memory taken, and time in which the GPU computed.
+//! Counters of this process's GPU use: allocated GPU memory, and time in which the GPU was busy.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -7,24 +7,24 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 static MOST: AtomicU64 = AtomicU64::new(0);
 static BUSY: AtomicU64 = AtomicU64::new(0);
 
-/// Records that this process holds `bytes` bytes of GPU memory from now on.
+/// Records that this process now has `bytes` bytes of GPU memory allocated.
 pub fn take(bytes: u64) {
     TAKEN.store(bytes, Relaxed);
     MOST.fetch_max(bytes, Relaxed);
 }
 
-/// Returns the peak, in bytes, of GPU memory that this process held since the previous call.
+/// Returns the peak of allocated GPU memory since the previous call, in bytes.
 pub fn most_taken() -> u64 {
     let now = TAKEN.load(Relaxed);
     MOST.swap(now, Relaxed).max(now)
 }
 
-/// Adds `time` to the time in which the GPU computed.
+/// Adds `time` to the time in which the GPU was busy.
 pub fn add_busy(time: Duration) {
     BUSY.fetch_add(time.as_micros() as u64, Relaxed);
 }
 
-/// Returns the total time in which the GPU has computed, as far as it was measured.
+/// Returns the total measured time in which the GPU was busy.
 pub fn busy() -> Duration {
     Duration::from_micros(BUSY.load(Relaxed))
 }
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn a_peak_between_two_looks_is_seen_and_then_forgotten() {
-        // Other tests of this process take memory as well, but only little.
+        // Other tests of this process allocate GPU memory as well, but much less.
         const MUCH: u64 = 1 << 50;
         take(3 * MUCH);
         take(2 * MUCH);

@@ -1,8 +1,8 @@
-//! Resources of the machine that this process may use: cores, memory, disk.
+//! Resources of the machine that this process may use: cores, memory and disk space.
 //!
-//! The crate procfs reads most of these files, too. But it lacks two things, which take most of this code. One is the
-//! memory that the limits of a cgroup and its ancestors leave (in both versions of cgroups, without reclaimable page
-//! cache). The other is the memory that schedulers grant.
+//! The crate procfs reads most of these files, too, but it does not compute two quantities, which need most of this
+//! code. One is the memory available under the limits of a cgroup and its ancestors (in both versions of cgroups,
+//! without reclaimable page cache). The other is the memory that a batch scheduler has granted.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ pub fn name() -> String {
     if name.trim().is_empty() { "localhost".into() } else { name.trim().to_owned() }
 }
 
-/// Returns the CPU's model name; empty if the system does not report one.
+/// Returns the CPU's model name, followed by its family and model number; empty if the kernel does not report them.
 pub fn processor() -> &'static str {
     static MODEL: OnceLock<String> = OnceLock::new();
     MODEL.get_or_init(read_processor)
@@ -24,7 +24,7 @@ pub fn processor() -> &'static str {
 fn read_processor() -> String {
     let text = read("/proc/cpuinfo").unwrap_or_default();
     let first = text.split("\n\n").next().unwrap_or_default();
-    // A virtual machine may report only the brand, so family and model are included.
+    // The model name of a virtual machine may be only a brand, so family and model number are included.
     let keys = ["model name", "cpu family", "model", "CPU implementer", "CPU part"];
     let value = |key: &str| {
         let fields = first.lines().filter_map(|line| line.split_once(':'));
@@ -33,15 +33,17 @@ fn read_processor() -> String {
     keys.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the number of cores that this process may use according to its affinity mask and its cgroup's quota.
+/// Returns the number of cores that this process may use according to its affinity mask and the CPU quota of its
+/// cgroup.
 pub fn cores_at_hand() -> usize {
-    // The number is cached. Reading the files of the cgroup takes longer than many rounds of a search or between ranks.
+    // The number is cached, because reading the files of the cgroup takes longer than a typical round of messages
+    // between ranks.
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// Environment variables by which a scheduler grants cores. The flag is true if the grant is for each rank, and false
-/// if all ranks of a node share it.
+/// Environment variables by which a scheduler grants cores: (name, per rank). The flag is true if each rank gets that
+/// many cores, and false if all ranks of a node share them.
 const GRANTS: [(&str, bool); 5] = [
     ("SLURM_CPUS_PER_TASK", true),
     ("GPUGRAPH_THREADS", true),
@@ -50,36 +52,37 @@ const GRANTS: [(&str, bool); 5] = [
     ("PBS_NUM_PPN", false),
 ];
 
-/// A number of cores that a process may use.
+/// Number of cores that a process may use, alone or together with the other ranks of its machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     /// Number of cores.
     pub cores: usize,
-    /// Whether each rank of this machine may use `cores` cores. If not, the ranks share them.
+    /// True if each rank of this machine may use `cores` cores; false if all its ranks share them.
     pub each: bool,
 }
 
-/// Returns the cores that this process may use: the minimum of its affinity mask, its cgroup's quota, and the grant of
-/// Slurm or PBS. If none of these limits it, `OMP_NUM_THREADS` does.
+/// Returns the number of cores that this process may use: the minimum of its affinity mask, the CPU quota of its
+/// cgroup, and the grant of Slurm or PBS. If none of these is a limit, `OMP_NUM_THREADS` is.
 pub fn granted() -> Grant {
     let online = read("/sys/devices/system/cpu/online").and_then(|text| listed(&text));
     granted_by(cores_at_hand(), online, |name| std::env::var(name).ok())
 }
 
-/// Returns the number of cores that [`granted`] reports.
+/// Returns the number of cores that this process may use according to [`granted`].
 pub fn cores() -> usize {
     granted().cores
 }
 
-/// Returns the cores that a process may use if its mask and quota allow `at_hand` of the machine's `online` cores.
+/// Computes [`granted`] for a process whose affinity mask and quota allow `at_hand` of the machine's `online` cores.
 /// `variable` reads an environment variable.
 fn granted_by(at_hand: usize, online: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Grant {
     let positive = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
-    // Schedulers without cgroups enforce no limit, but a job that uses more than its grant slows its neighbours.
+    // Schedulers without cgroups do not enforce the grant, but a job that exceeds it slows down other jobs on the
+    // node.
     let grants = GRANTS.iter().filter_map(|&(name, each)| Some((positive(&variable(name)?)?, each)));
     let grants: Vec<(usize, bool)> = grants.collect();
     if grants.is_empty() && online.is_none_or(|online| at_hand >= online) {
-        // The variable may be a list for nested regions; the first number counts.
+        // The variable may be a list with one number per level of nested parallel regions; the first number counts.
         let first = |text: String| positive(text.split(',').next().unwrap_or_default());
         if let Some(threads) = variable("OMP_NUM_THREADS").and_then(first) {
             return Grant { cores: at_hand.min(threads), each: true };
@@ -98,7 +101,7 @@ fn listed(text: &str) -> Option<usize> {
     text.trim().split(',').map(count).sum()
 }
 
-/// Returns the cores on which this process may run, as a bit mask with eight cores to a byte.
+/// Returns the CPU affinity mask of this process: bit `i % 8` of byte `i / 8` is set if it may run on core `i`.
 pub fn affinity() -> Vec<u8> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
@@ -106,35 +109,37 @@ pub fn affinity() -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] | pair.get(1).unwrap_or(&0) << 4).collect()
 }
 
-/// Memory of the machine and memory that is free for this process, in bytes.
+/// Total memory of the machine and memory available to this process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// Memory of the whole machine.
+    /// Total memory of the machine.
     pub total: u64,
-    /// Memory that is free for this process. It is the minimum of: available memory according to the kernel; the memory
-    /// that the limits of its cgroup and the cgroup's ancestors leave (version 1 or 2, without reclaimable page cache);
-    /// the rest of the scheduler's grant; and a share of the address space that `ulimit -v` leaves.
+    /// Memory available to this process. It is the minimum of: available memory according to the kernel; the memory
+    /// available under the limits of its cgroup and the cgroup's ancestors (version 1 or 2, without reclaimable page
+    /// cache); the unused remainder of the scheduler's grant; and 5/8 of the address space available under `ulimit
+    /// -v`.
     pub free: u64,
-    /// True if `ulimit -v` is the tightest limit.
+    /// True if `ulimit -v` is the tightest of these limits.
     pub by_addresses: bool,
 }
 
-/// Reads how much memory the machine has and how much is free. If /proc/meminfo can't be read, `total` is 0, and `free`
-/// is 0 as well unless another limit is known.
+/// Reads the total and the available memory. If /proc/meminfo can't be read, `total` is 0, and `free` is 0 as well
+/// unless another limit is known.
 pub fn memory() -> Memory {
     let text = read("/proc/meminfo").unwrap_or_default();
     let total = kib_of(&text, "MemTotal:");
     let available = kib_of(&text, "MemAvailable:").or(total);
-    // Mapped files, stacks and the allocator also take address space. A job's default limit is 80 % of this value,
-    // which is half of the address space that `ulimit -v` leaves.
+    // Mapped files, stacks and the allocator also use address space. A job's default limit is 80 % of this value,
+    // which is half of the address space available under `ulimit -v`.
     let addresses = crate::memory::addresses_left().map(|left| left / 8 * 5);
     let granted = granted_memory().map(|grant| grant.saturating_sub(process_memory()));
     let free = [available, cgroup_free(), granted, addresses].into_iter().flatten().min().unwrap_or(0);
     Memory { total: total.unwrap_or(0), free, by_addresses: addresses == Some(free) }
 }
 
-/// Returns the memory that the scheduler has granted on this node, in bytes. A scheduler may enforce it by polling,
-/// without a cgroup. PBS does not publish the grant, so job scripts query it and set `GPUGRAPH_NODE_MEMORY`.
+/// Returns the memory that the scheduler has granted to the job on this node, in bytes; `None` if it is unknown. A
+/// scheduler may enforce the grant by polling, without a cgroup. PBS does not set an environment variable for it, so
+/// job scripts query it and set `GPUGRAPH_NODE_MEMORY`.
 fn granted_memory() -> Option<u64> {
     if let Some(bytes) = std::env::var("GPUGRAPH_NODE_MEMORY").ok().and_then(|bytes| bytes.parse().ok()) {
         return Some(bytes).filter(|&bytes| bytes > 0);
@@ -145,26 +150,26 @@ fn granted_memory() -> Option<u64> {
 }
 
 /// Returns the host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process.
-/// Clean pages of mapped files do not count.
+/// Clean pages of mapped files are not included.
 pub fn process_memory() -> u64 {
     os::own_memory()
 }
 
-/// Returns the bytes that may still be written to the file system of `path`, or of its nearest existing ancestor.
+/// Returns the free space in bytes of the file system of `path`, or of its nearest existing ancestor.
 ///
 /// # Errors
-/// The error of the system.
+/// The error of the system call.
 pub fn free_disk(path: &Path) -> std::io::Result<u64> {
     let there = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
     os::free_bytes(there.unwrap_or(Path::new(".")))
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {
-    // Read the file as bytes, because a mount point or host name need not be UTF-8.
+    // Read bytes rather than a string, because a mount point or host name need not be UTF-8.
     std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the value of the line `KEY  N kB` of `text`, in bytes.
+/// Returns the value N of the line `KEY  N kB` in `text`, converted to bytes.
 fn kib_of(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
@@ -201,8 +206,8 @@ fn unescape(text: &str) -> String {
         .fold(text.to_owned(), |text, (escape, c)| text.replace(escape, c))
 }
 
-/// Returns the bytes of memory that the tightest limit among this process's cgroup and its ancestors leaves; `None` if
-/// there is no limit.
+/// Returns the memory in bytes available under the tightest limit among this process's cgroup and its ancestors;
+/// `None` if none of them has a limit.
 fn cgroup_free() -> Option<u64> {
     let mounts = mounts(&read("/proc/self/mountinfo")?);
     let groups = read("/proc/self/cgroup")?;
@@ -218,8 +223,8 @@ fn cgroup_free() -> Option<u64> {
             _ => m.kind == "cgroup" && m.options.split(',').any(|o| o == "memory"),
         };
         let mount = mounts.iter().find(is_it)?;
-        // In a container the group may appear by its name on the host. The root of the mount is then the container's
-        // own group.
+        // In a container, the group may have the name that it has on the host. The root of the mount is then the
+        // container's own group.
         let inside = group.strip_prefix(mount.root.as_str()).unwrap_or(group).trim_start_matches('/');
         let mut folder = mount.point.join(inside);
         if !folder.is_dir() {
@@ -231,7 +236,7 @@ fn cgroup_free() -> Option<u64> {
     groups.lines().filter_map(of_line).min()
 }
 
-/// Returns the bytes of memory that one cgroup has left: limit − usage + reclaimable page cache. Returns `None` if it
+/// Returns the memory in bytes available in one cgroup: limit − usage + reclaimable page cache. Returns `None` if it
 /// has no limit.
 fn left_in(folder: &Path, version: u8) -> Option<u64> {
     let number = |name: &str| read(folder.join(name))?.trim().parse::<u64>().ok();

@@ -1,9 +1,9 @@
 //! The log: lines on stderr as text or JSON. Every line also goes to `run.log` in the workdir, which continues across
 //! resumed runs.
 //!
-//! Lines that are logged before the workdir is known are kept and written later. If the log can't be written, one line
-//! on stderr reports it, and the job goes on. The error that ends a run is logged as its last line. On stderr in text
-//! format the error has no prefix, so the caller of [`last`] prints it.
+//! Lines that are logged before the workdir is known are buffered and written later. If the log can't be written, one
+//! line on stderr reports it, and the job continues. The error that ends a run is logged as its last line. In text
+//! format, the error is printed to stderr without the prefix of log lines, so the caller of [`last`] prints it.
 
 use crate::error::{Error, Result};
 use crate::store::regular;
@@ -26,10 +26,10 @@ use super::bars;
 /// Format of log lines, set by `--log-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
-    /// Lines for people: `2026-11-20T12:00:00Z  INFO message key=value`.
+    /// Text lines: `2026-11-20T12:00:00Z  INFO message key=value`.
     #[default]
     Text,
-    /// One JSON object a line, with plain numbers in base units.
+    /// One JSON object per line, with plain numbers in base units.
     Json,
 }
 
@@ -40,12 +40,12 @@ const LAST: &str = "gpugraph::last";
 static STYLE: AtomicU8 = AtomicU8::new(0);
 const JSON: u8 = 1;
 const BARS: u8 = 2;
-/// Log target of lines about short stages. They go only to `run.log`, because nobody needs them on stderr.
+/// Log target of lines about short stages, which are written only to `run.log`, not to stderr.
 pub(super) const SHORT_STAGES: &str = "gpugraph::short_stages";
 
-/// Starts logging. `quiet` restricts stderr to warnings and errors, while `run.log` still gets every line. The
-/// environment variable `GPUGRAPH_LOG` (such as `debug` or `gpugraph::prepare=trace`) overrides the level of stderr.
-/// `leads` is true for rank 0; other ranks log only warnings and errors. Calls after the first do nothing.
+/// Initialises logging. `quiet` restricts stderr to warnings and errors, but not `run.log`. The environment variable
+/// `GPUGRAPH_LOG` (such as `debug` or `gpugraph::prepare=trace`) overrides the log level of stderr. `leads` is true
+/// for rank 0; other ranks log only warnings and errors. Calls after the first do nothing.
 pub fn init(format: Format, quiet: bool, leads: bool) {
     let of = |loud: bool| if loud { LevelFilter::INFO } else { LevelFilter::WARN };
     let level = of(leads && !quiet);
@@ -67,11 +67,11 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     }
 }
 
-/// Logs the error that ends a run; `what` is its text. Returns true if the line went to stderr, which happens only in
-/// JSON format.
+/// Logs the error that ends a run as the text `what`. Returns true if the line was also written to stderr, which
+/// happens only in JSON format.
 pub fn last(error: &Error, what: &str) -> bool {
     match error {
-        // A requested stop is not an error: the user knows about it, and the next run goes on.
+        // A requested stop is not logged as an error, because the user has requested it and the next run continues.
         Error::Stopped(_) => tracing::info!(target: LAST, "{what}"),
         _ => tracing::error!(target: LAST, "{what}"),
     }
@@ -92,32 +92,32 @@ where
     }
 }
 
-/// Whether log lines are JSON. Readers of JSON need numbers rather than text such as `1.5 GiB`.
+/// Returns true if log lines are JSON. They then contain plain numbers rather than text such as `1.5 GiB`.
 pub(super) fn is_json() -> bool {
     STYLE.load(Relaxed) & JSON != 0
 }
 
-/// Whether progress is shown as bars: stderr is a terminal, the format is text, and the run is not quiet.
+/// Returns true if progress is shown as bars: if stderr is a terminal, the format is text, and the run is not quiet.
 pub(super) fn has_bars() -> bool {
     STYLE.load(Relaxed) & BARS != 0
 }
 
 /// State of `run.log`.
 enum RunLog {
-    /// The workdir is not known yet. These lines will be written once it is.
+    /// The workdir is not known yet. These lines will be written when it is.
     Waiting(Vec<u8>),
     Open(File),
-    /// There is no log file, or writing it failed.
+    /// No log is written, because the file could not be opened or a write failed.
     Off,
 }
 
 static RUN_LOG: Mutex<RunLog> = Mutex::new(RunLog::Waiting(Vec::new()));
-/// Largest number of bytes of lines that wait for the workdir.
+/// Maximum size in bytes of the lines that are buffered until the workdir is known.
 const WAITING: usize = 1 << 16;
 
-/// Appends to `run.log` in `workdir` all lines logged so far, and every later line. Only the holder of the workdir's
-/// lock may call it, so that a refused run does not write to another run's log. If the disk has no room for a log, the
-/// job goes on without it.
+/// Opens `run.log` in `workdir` and appends all lines logged so far, and every later line. Only the holder of the
+/// workdir's lock may call it, so that a run that fails to get the lock does not write to another run's log. If the
+/// disk is full, the job continues without a log.
 ///
 /// # Errors
 /// [`Error::Io`] if `run.log` is not a regular file.
@@ -140,12 +140,12 @@ pub fn attach(workdir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Prints a line to stderr outside the log. A closed stderr is ignored.
+/// Prints a line to stderr without logging it. Errors, such as a closed stderr, are ignored.
 fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A writer that passes each line to a function, which handles errors itself.
+/// Writer that passes each line to a function, which handles errors itself.
 struct LineWriter(fn(&[u8]));
 
 impl Write for LineWriter {
@@ -159,14 +159,14 @@ impl Write for LineWriter {
     }
 }
 
-/// Writes a line of the log to stderr.
+/// Writes a log line to stderr.
 fn to_stderr(line: &[u8]) {
-    // Remove the bars from the terminal while printing; otherwise the line would end up in the middle of a bar.
+    // Remove the bars from the terminal while printing; otherwise the line would be printed in the middle of a bar.
     let print = || drop(io::stderr().write_all(line));
     if has_bars() { bars::all().suspend(print) } else { print() }
 }
 
-/// Writes a line to `run.log`, or keeps it until the workdir is known.
+/// Writes a line to `run.log`, or buffers it until the workdir is known.
 fn to_run_log(line: &[u8]) {
     let mut log = RUN_LOG.lock();
     match &mut *log {
@@ -182,13 +182,13 @@ fn to_run_log(line: &[u8]) {
     }
 }
 
-/// Formats a time as `2026-11-20T12:00:00Z`. Times before 1970 become the first second of 1970. Times after the year
-/// 9999, which a file may have, become the last second of 9999.
+/// Formats a time as `2026-11-20T12:00:00Z`. Times before 1970 are clamped to the first second of 1970, and times
+/// after the year 9999, which file metadata may contain, to the last second of 9999.
 pub fn timestamp(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(shown(time)).to_string()
 }
 
-/// Returns the nearest time that can be formatted.
+/// Clamps a time to the range that can be formatted.
 fn shown(time: SystemTime) -> SystemTime {
     time.clamp(UNIX_EPOCH, UNIX_EPOCH + Duration::from_secs(253_402_300_799))
 }

@@ -1,4 +1,4 @@
-//! Measurements of stages: seconds, bytes and peaks of memory.
+//! Measurements of stages: time, bytes read and written, and peak memory.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,16 +8,17 @@ use std::collections::BTreeMap;
 pub struct StageMeasurements {
     /// Wall time in seconds.
     pub seconds: f64,
-    /// Bytes that the stage read.
+    /// Number of bytes that the stage read.
     pub read: u64,
-    /// Bytes that the stage wrote.
+    /// Number of bytes that the stage wrote.
     pub written: u64,
     /// Peak of host memory while the stage ran, in bytes.
     pub host_memory_peak: u64,
 }
 
 impl StageMeasurements {
-    /// Adds the measurements of another part of the same stage.
+    /// Adds other measurements of the same stage, for example from an earlier run. The peak becomes the maximum of
+    /// both.
     pub fn add(&mut self, other: &StageMeasurements) {
         self.seconds += other.seconds;
         self.read += other.read;
@@ -34,17 +35,17 @@ pub struct StageTotals {
     pub stages: BTreeMap<String, StageMeasurements>,
     /// Peak of host memory, in bytes.
     pub host_memory_peak: u64,
-    /// Peak of a GPU's memory, in bytes, in runs that measured it.
+    /// Peak of GPU memory, in bytes; 0 if no run measured it.
     pub gpu_memory_peak: u64,
 }
 
 impl StageTotals {
-    /// Adds the measurements `figures` to the stage named `stage`.
+    /// Adds the measurements `figures` to those of the stage named `stage`.
     pub fn on(&mut self, stage: &str, figures: &StageMeasurements) {
         self.stages.entry(stage.to_owned()).or_default().add(figures);
     }
 
-    /// Adds the measurements of another run.
+    /// Adds the measurements of another run. Peaks become the maximum of both.
     pub fn add(&mut self, other: &StageTotals) {
         other.stages.iter().for_each(|(stage, figures)| self.on(stage, figures));
         self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);

@@ -3,14 +3,14 @@
 //! | module | contents |
 //! |---|---|
 //! | `host` | cores, memory and disk that the process may use |
-//! | `signals`, `bus_errors`, `panics` | signals that stop the process, and panics that must not |
-//! | `log`, `progress`, `bars`, `status_file` | log lines, progress on a terminal, `status.json` for other shells |
-//! | `threads` | threads that work together, and end before their caller goes on |
-//! | `backoff` | exponential back-off of polls, which leaves cores to others |
-//! | `metrics` | use of resources over time, in `metrics.json` for the report |
-//! | `measurements` | measurements of a stage: seconds, bytes and peaks |
-//! | `energy`, `gpu_use`, `traffic` | counters from which measurements are made |
-//! | `formatting` | numbers formatted for people |
+//! | `signals`, `bus_errors`, `panics` | signals that stop the process, and panics that must not stop it |
+//! | `log`, `progress`, `bars`, `status_file` | log lines, progress bars, `status.json` for `gpugraph status` |
+//! | `threads` | scoped threads, which end before their caller continues |
+//! | `backoff` | exponential back-off of polling threads |
+//! | `metrics` | resource use over time, in `metrics.json` for the report |
+//! | `measurements` | measurements of a stage: time, bytes read and written, and peak memory |
+//! | `energy`, `gpu_use`, `traffic` | counters that the metrics sample |
+//! | `formatting` | human-readable sizes, durations and rates |
 
 pub mod backoff;
 pub mod bars;

@@ -1,4 +1,4 @@
-//! Catches panics of libraries that read damaged files, so that the panics do not end the program.
+//! Catches panics of libraries that parse damaged files, so that these panics do not end the program.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,14 +7,14 @@ thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in a call of [`catch_panic`]. The panic hook then neither prints the panic nor ends other
-/// ranks.
+/// Returns true if this thread is in a call of [`catch_panic`]. The panic hook then neither prints the panic nor ends
+/// other ranks.
 pub fn are_caught() -> bool {
     CATCHING.get()
 }
 
-/// Calls `call`, a library function that may panic on damaged bytes, and turns a panic into an error. State that `call`
-/// changed must not be used after a panic.
+/// Calls `call`, a library function that may panic on damaged input, and converts a panic to an error. State that
+/// `call` has modified must not be used after a panic.
 ///
 /// # Errors
 /// The panic's message, in one line.

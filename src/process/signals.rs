@@ -1,8 +1,9 @@
-//! Signal handlers. The first signal that asks to stop sets a flag; a second one exits at once. `bus_errors` handles
-//! SIGBUS.
+//! Signal handlers. The first stop signal sets a flag, which the job polls; a second one exits at once. `bus_errors`
+//! handles SIGBUS.
 //!
-//! SIGPIPE stays ignored, as in every Rust program. So writing to a closed pipe is an error that the writer handles.
-#![allow(unsafe_code)] // each registration says why its handler may run between any two instructions
+//! SIGPIPE stays ignored, as in every Rust program, so a write to a closed pipe returns an error, which the writer
+//! handles.
+#![allow(unsafe_code)] // each registration says why its handler is async-signal-safe
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -16,41 +17,43 @@ use crate::error::{Error, Result};
 
 const SIGXCPU: i32 = libc::SIGXCPU;
 
-/// Signals that ask the process to stop, with their names in messages.
+/// Signals that request a stop, with their names in messages.
 const STOPPING: [(i32, &str); 6] = [
     (SIGTERM, "SIGTERM"),
     (SIGINT, "SIGINT"),
     (SIGUSR1, "SIGUSR1"),
-    // Grid Engine and LSF send it before KILL.
+    // Grid Engine and LSF send it before SIGKILL.
     (SIGUSR2, "SIGUSR2"),
     (SIGXCPU, "SIGXCPU (CPU time limit)"),
     (SIGHUP, "SIGHUP (the terminal is gone)"),
 ];
 
-/// Time after the first signal in which a second one is ignored. Within this time `timeout` and some launchers send the
-/// same signal twice. A process may also get it from the scheduler and from a job script that passes signals on.
+/// Time after the first signal in which further signals are ignored. `timeout` and some launchers send the same signal
+/// twice within this time. A process may also receive it both from the scheduler and from a job script that forwards
+/// signals.
 const SECOND_AFTER: Duration = Duration::from_secs(1);
 
-/// Cause of the stop: index + 1 in [`STOPPING`], the number of a [`StopRequest`], or 0 if no stop was requested.
+/// Cause of the stop: the index of the signal in [`STOPPING`] plus 1, the discriminant of a [`StopRequest`], or 0 if
+/// no stop was requested.
 static STOP_CAUSE: AtomicUsize = AtomicUsize::new(0);
-/// Time of the first signal, in milliseconds since `install`.
+/// Time of the first signal, in milliseconds since [`install`].
 static STOP_TIME: AtomicU64 = AtomicU64::new(0);
 
-/// A reason to stop that does not come from a signal, but from the process itself.
+/// Reason for a stop that the process itself requests, without a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopRequest {
-    /// Another process may have taken over the workdir.
+    /// The lock of the workdir was lost, so another process may have taken over the workdir.
     LockLost = STOPPING.len() as isize + 1,
-    /// The program that calls the library wants no result any more.
+    /// The program that uses the library has cancelled the call.
     Cancelled,
 }
 
 /// Installs the signal handlers. The first SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU sets the flag of
-/// [`stop_requested`]; a second one exits at once with 75. On SIGBUS a line names the file, and the process exits with
-/// 3. Calls after the first do nothing.
+/// [`stop_requested`]; a second one ends the process at once with exit code 75. The SIGBUS handler prints a line that
+/// names the file, and ends the process with exit code 3. Calls after the first do nothing.
 ///
 /// # Errors
-/// [`Error::Io`] if the system refuses a handler.
+/// [`Error::Io`] if a handler can't be installed.
 pub fn install() -> Result<()> {
     static ONCE: Once = Once::new();
     let mut result = Ok(());
@@ -61,20 +64,20 @@ pub fn install() -> Result<()> {
 fn register() -> std::io::Result<()> {
     let start = Instant::now();
     for (i, (signal, _)) in STOPPING.into_iter().enumerate() {
-        // `nohup` starts programs with SIGHUP ignored, and it must stay ignored.
+        // `nohup` starts programs with SIGHUP ignored. It must stay ignored.
         if signal == SIGHUP && is_ignored(signal) {
             continue;
         }
-        // SAFETY: the handler reads the clock, changes atomics and may call _exit. A handler may do all of that.
+        // SAFETY: the handler reads the clock, modifies atomics and may call _exit, all of which is async-signal-safe.
         unsafe { low_level::register(signal, move || on_stop(i + 1, start)) }?;
     }
-    // With SIGXFSZ ignored, exceeding `ulimit -f` is an error of the write, like a full disk. SAFETY: ignoring a signal
-    // runs no code.
+    // With SIGXFSZ ignored, a write that exceeds `ulimit -f` returns an error, like a write to a full disk. SAFETY:
+    // ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     bus_errors::install()
 }
 
-/// Whether this process was started with `signal` ignored.
+/// Returns true if this process was started with `signal` ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
@@ -90,8 +93,8 @@ fn on_stop(which: usize, start: Instant) {
     }
 }
 
-/// Returns the cause if a stop was requested: the name of a signal, or a [`StopRequest`] in words. The call is cheap
-/// enough for inner loops.
+/// Returns the cause if a stop was requested: the name of a signal, or a description of the [`StopRequest`]. The call
+/// is cheap enough for inner loops.
 #[inline]
 pub fn stop_requested() -> Option<&'static str> {
     const LOCK_LOST: usize = StopRequest::LockLost as usize;
@@ -102,12 +105,13 @@ pub fn stop_requested() -> Option<&'static str> {
     }
 }
 
-/// Requests a stop, like a signal. Call it if going on would do harm, such as after losing the lock.
+/// Requests a stop, like a stop signal. An earlier request or signal takes precedence.
 pub fn request_stop(request: StopRequest) {
     let _ = STOP_CAUSE.compare_exchange(0, request as usize, SeqCst, SeqCst);
 }
 
-/// Withdraws a request, so that other work of this process is not stopped by it. Signals and other requests stay.
+/// Withdraws a stop request, so that it does not stop later work of this process. Signals and other requests stay in
+/// effect.
 pub fn withdraw_stop(request: StopRequest) {
     let _ = STOP_CAUSE.compare_exchange(request as usize, 0, SeqCst, SeqCst);
 }

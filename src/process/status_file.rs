@@ -1,4 +1,4 @@
-//! The file `status.json`: the state of a running job, for other shells to read.
+//! The file `status.json`: the state of a running job, which `gpugraph status` reads.
 
 use crate::store::regular;
 use std::path::Path;
@@ -11,28 +11,28 @@ use super::measurements::StageTotals;
 pub struct Status {
     /// True if the job was still running when the file was written; false after a normal end of the job.
     pub running: bool,
-    /// The current stage, or the last one.
+    /// Name of the current stage, or of the last one if none is in progress.
     pub stage: String,
     /// Unit of `done`, `total` and `rate`.
     pub unit: Unit,
-    /// Work done in the stage.
+    /// Completed work of the stage.
     pub done: u64,
     /// Total work of the stage; 0 if unknown.
     pub total: u64,
-    /// Recent rate, in units of work per second.
+    /// Recent rate, in units per second.
     pub rate: f64,
-    /// Seconds left at this rate, if known.
+    /// Estimated remaining time of the stage at this rate, in seconds; `None` if unknown.
     pub eta_seconds: Option<f64>,
     /// Host memory in use, in bytes.
     pub memory: u64,
     /// Peak of host memory, in bytes.
     pub memory_peak: u64,
-    /// Limit of host memory, in bytes, if there is one.
+    /// Host memory limit in bytes; `None` if there is none.
     pub memory_limit: Option<u64>,
-    /// Number of the run in the manifest.
+    /// Run number, as in the manifest.
     #[serde(default)]
     pub run: u64,
-    /// Seconds since the run began.
+    /// Time since the run began, in seconds.
     #[serde(default)]
     pub seconds: f64,
     /// Measurements of the run's stages so far.
@@ -42,12 +42,12 @@ pub struct Status {
     pub host: String,
     /// Process id of rank 0 on its host.
     pub pid: u32,
-    /// Time of this status, as `2026-11-20T12:00:00Z`.
+    /// Time at which the file was written, such as `2026-11-20T12:00:00Z`.
     pub updated_at: String,
 }
 
 impl Status {
-    /// Reads the last status of the job in `workdir`; `None` if there is none or it can't be read.
+    /// Reads the status file in `workdir`; `None` if there is none or it can't be read.
     pub fn read(workdir: &Path) -> Option<Status> {
         serde_json::from_slice(&regular::read(&workdir.join("status.json")).ok()?).ok()
     }

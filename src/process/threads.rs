@@ -1,4 +1,4 @@
-//! Threads that work together and end before their caller goes on. If the system does not start one, that is an error.
+//! Scoped threads, which end before their caller continues. A failure to start one is an error, not a panic.
 
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 
-/// Starts a thread.
+/// Starts a scoped thread.
 ///
 /// # Errors
-/// [`Error::Addresses`] if the system does not start it.
+/// [`Error::Addresses`] if the thread can't be started.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -23,11 +23,11 @@ pub fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Calls `work` for each item, each on its own thread. An item is, for example, a lane with its share of the work.
-/// Waits for all threads, and then returns the first error.
+/// Calls `work` for each item, each on its own thread. Waits for all threads, and then returns the error of the first
+/// item that failed.
 ///
 /// # Errors
-/// Errors of `work`; [`Error::Addresses`] if the system starts no more threads.
+/// Errors of `work`; [`Error::Addresses`] if not all threads can be started.
 pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
     let work = &work;
     std::thread::scope(|scope| {
@@ -36,13 +36,13 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
     })
 }
 
-/// Calls `work` with each of `numbers`, on up to `threads` threads that take the numbers in ascending order. Each
-/// thread has a state, which `begin` makes, and which `end` gets when no number is left. With one thread the caller does
-/// the work.
+/// Calls `work(state, number)` for each number of the range `numbers`, on up to `threads` threads that take the
+/// numbers in ascending order. Each thread has its own state, which `begin` creates and `end` consumes when no number
+/// is left. With one thread, the calling thread does the work.
 ///
 /// # Errors
-/// If `work` fails, no thread takes another number. Of these errors, the one of the smallest number is returned. Errors
-/// of `end`, and [`Error::Addresses`] if the system does not start all threads.
+/// If `work` fails, no thread takes another number; if it fails for several numbers, the error for the smallest number
+/// is returned. Also errors of `end`, and [`Error::Addresses`] if not all threads can be started.
 pub fn in_threads<S>(
     threads: usize,
     numbers: Range<usize>,

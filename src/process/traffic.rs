@@ -1,4 +1,4 @@
-//! Counter of the bytes that this process has sent to other ranks, as messages or through shared memory.
+//! Counter of the bytes that this process has sent to other ranks, through MPI or shared memory.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,69 +1,68 @@
-//! Descriptions of the columns under `out/`. The report and `docs/reference/results.md` describe each column in the
-//! same words.
+//! Descriptions of the columns under `out/`. The report and `docs/reference/results.md` both use these descriptions.
 
 use super::OutputFormat;
 use crate::store::regular;
 use std::io::Read;
 use std::path::Path;
 
-/// Description of a column of results.
+/// Description of a result column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
-    /// Name of the column's file without its extension.
+    /// File name of the column without its extension.
     pub name: &'static str,
-    /// The meaning of the column's values, in words.
+    /// Description, for users, of what the column's values mean.
     pub holds: &'static str,
-    /// The value of a vertex without a result, in words.
+    /// Description, for users, of the value of a vertex without a result.
     pub missing: &'static str,
     is_of_vertices: bool,
 }
 
 impl About {
-    /// Parent of a vertex in the tree of a search.
+    /// Description of the column with the parent of each vertex in a search tree.
     pub const PARENT: About = About::new(
         "parent",
         "vertex before this one on the way from the source; a source or root is its own",
         NOT_REACHED,
     );
-    /// Level of a vertex in a breadth-first search.
+    /// Description of the column with the level of each vertex in a breadth-first search.
     pub const LEVEL: About = About::new("level", "edges on the way from the source", NOT_REACHED);
-    /// Ids of the rows, for a graph with sparse ids or with strings as ids.
+    /// Description of the column with the id of each row, for a graph with sparse ids or string ids.
     pub const IDS: About =
         About::new("ids", "id in the input, sorted: row i of every other column is of the id in row i", ALWAYS);
 
-    /// Returns the description of the column with this name.
+    /// Returns the description of the vertex column `name`.
     pub const fn new(name: &'static str, holds: &'static str, missing: &'static str) -> About {
         About { name, holds, missing, is_of_vertices: true }
     }
 
-    /// Returns the description of a column whose rows are not the vertices of the graph, but edges for example.
+    /// Returns the description of a column `name` whose rows stand for something other than vertices, such as edges.
     pub const fn of_others(name: &'static str, holds: &'static str) -> About {
         About { name, holds, missing: ALWAYS, is_of_vertices: false }
     }
 
-    /// Returns true if the rows of the column are the vertices of the graph.
+    /// Returns true if each row of the column stands for a vertex of the graph.
     pub fn is_of_vertices(&self) -> bool {
         self.is_of_vertices
     }
 }
 
-/// Description of missing values for a column in which every row has a value.
+/// Description of missing values, for a column in which every row has a value.
 const ALWAYS: &str = "none";
 
 /// Description of the value that a search writes for an unreached vertex.
 pub const NOT_REACHED: &str = "-1: not reached";
 
-/// Type and number of rows of a column, read from its file.
+/// Type and number of rows of a column, as its file declares them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnShape {
     /// NumPy's name of the type, such as `int64`; `text` for CSV and `table` for Parquet.
     pub kind: String,
-    /// Number of rows; unknown for text and tables.
+    /// Number of rows; `None` for CSV and Parquet.
     pub rows: Option<u64>,
 }
 
 impl ColumnShape {
-    /// Reads the type and number of rows from the header of a file in `out/`; `None` if the file is not a column.
+    /// Reads the type and number of rows of the column in the file `path`; `None` if the file is not a column.
     pub fn of(path: &Path) -> Option<ColumnShape> {
         if path.extension()? != OutputFormat::Npy.ending() {
             let kind = if path.extension()? == OutputFormat::Parquet.ending() { "table" } else { "text" };

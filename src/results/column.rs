@@ -1,4 +1,4 @@
-//! Writes a column of results piece by piece in the order of its rows, because the column of a list may be larger than
+//! Writes a result column chunk by chunk in the order of its rows, because a column of a list may be larger than
 //! memory.
 
 use super::file::{Output, ResultFile};
@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
-/// A column of results that is being written to its file.
+/// A result column that is being written to its file.
 pub struct Column<T> {
     path: String,
     file: ResultFile,
@@ -24,7 +24,8 @@ pub struct Column<T> {
 /// Returns the header of a NumPy array of `rows` numbers.
 pub(super) fn npy_header<T: Value>(rows: u64) -> Vec<u8> {
     let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({rows},), }}", T::DESCR);
-    // Magic, version and length take 10 bytes. The whole header is a multiple of 64 bytes and ends in a newline.
+    // The magic, the version and the header length take 10 bytes. The size of the whole header is a multiple of 64,
+    // and it ends in a newline.
     let length = (shape.len() + 11).next_multiple_of(64) - 10;
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
     header.extend((length as u16).to_le_bytes());
@@ -33,8 +34,8 @@ pub(super) fn npy_header<T: Value>(rows: u64) -> Vec<u8> {
 }
 
 impl<T: Value> Column<T> {
-    /// Begins a column of `rows` values in the file `to`; `path` is the file's path relative to the workdir. In CSV
-    /// and Parquet the column is called `name`, and a column `key` before it has the row numbers.
+    /// Creates a column of `rows` values in the file `to`, whose path relative to the workdir is `path`. In CSV and
+    /// Parquet the column is called `name`, and a column `key` with the row indices precedes it.
     pub(super) fn create(
         path: String,
         to: &Path,
@@ -52,8 +53,8 @@ impl<T: Value> Column<T> {
         Ok(Column { path, file, format, headings, rows, written: 0, values: PhantomData })
     }
 
-    /// Appends `rows` values to the column. `values` returns the values of a range of these rows, counted from the
-    /// first of them. Up to `threads` threads format the values.
+    /// Appends `rows` values to the column. `values` returns the values of a range of these rows; row 0 is the first
+    /// one of this call. Up to `threads` threads format the values.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].

@@ -1,8 +1,8 @@
-//! Results with a value for each edge: columns `source`, `target` and `support`, written and read block by block,
-//! because they may be larger than memory.
+//! Results with one value for each edge: columns `source`, `target` and `support`. They are written and read block by
+//! block, because they may be larger than memory.
 //!
-//! Edges are in the order of blocks, rows and entries. The source of an edge is the end with the smaller id. In NumPy's
-//! format each column is a file; CSV and Parquet have one file with all columns.
+//! Edges are in the order of blocks, rows and entries. The source of an edge is the end with the smaller id. In the
+//! NumPy format each column is a file; CSV and Parquet have one file with all columns.
 
 use super::column::npy_header;
 use super::file::{Output, ResultFile};
@@ -22,24 +22,24 @@ use std::path::Path;
 
 /// Names of the columns.
 const COLUMNS: [&str; 3] = ["source", "target", "support"];
-/// Name of the file that has all columns.
+/// Name of the file that contains all columns.
 pub const TABLE: &str = "edges";
 
-/// Returns the names of the files in a format, without extension.
+/// Returns the file names for a format, without extension.
 pub fn files(format: OutputFormat) -> &'static [&'static str] {
     if format == OutputFormat::Npy { &COLUMNS } else { &[TABLE] }
 }
 
-/// The edges of a graph with their values, to be written.
+/// The edges of a graph with their values, ready to be written.
 pub struct EdgeValues<'a> {
     /// Number of edges.
     pub edges: u64,
-    /// Number of blocks of rows.
+    /// Number of row blocks.
     pub blocks: usize,
-    /// Returns the rows of a block, and a file whose first section has a value of 32 bits for each entry (edge) of the
-    /// block.
+    /// Function that returns the rows of the block with the given index, and a saved file. The first section of this
+    /// file contains a 32-bit value for each entry (edge) of the block.
     pub block: &'a (dyn Fn(usize) -> Result<(Block<'a>, Saved)> + Sync),
-    /// The ids of vertices.
+    /// The input ids of the vertices.
     pub ids: &'a InputIds,
 }
 
@@ -51,7 +51,7 @@ struct Edge {
 }
 
 impl EdgeValues<'_> {
-    /// Calls `write` with each block of rows and its values.
+    /// Calls `write` with the rows and the values of each block.
     fn each_block(&self, mut write: impl FnMut(Block<'_>, &[u32]) -> Result<()>) -> Result<()> {
         (0..self.blocks).try_for_each(|block| {
             let (rows, values) = (self.block)(block)?;
@@ -59,8 +59,8 @@ impl EdgeValues<'_> {
         })
     }
 
-    /// Calls `take` with each edge of a block whose entry number is in `entries`, in order. `values` has the values of
-    /// all entries of the block.
+    /// Calls `take`, in order, with each edge of a block whose entry index is in `entries`. `values` contains the
+    /// values of all entries of the block.
     fn each_edge(&self, rows: Block<'_>, values: &[u32], entries: Range<u64>, mut take: impl FnMut(Edge)) {
         let (mut at, end) = (entries.start as usize, entries.end as usize);
         let mut local = rows.offsets.partition_point(|&start| start as usize <= at) - 1;
@@ -75,8 +75,8 @@ impl EdgeValues<'_> {
         }
     }
 
-    /// Appends one column of a block to `file`. `written` rows of this column come before it, and `of` returns the
-    /// column's value of an edge.
+    /// Appends one column of a block to `file`, after the `written` rows of this column that earlier blocks wrote.
+    /// `of` returns the column's value for an edge.
     fn column<T: Value>(
         &self,
         (file, format, threads): (&mut ResultFile, OutputFormat, usize),
@@ -98,7 +98,7 @@ impl EdgeValues<'_> {
         })
     }
 
-    /// Appends column `number` of a block to `file`: 0 is the source, 1 the target and 2 the support.
+    /// Appends the column with index `number` of a block to `file`: 0 is the source, 1 the target and 2 the support.
     fn numbered(
         &self,
         number: usize,
@@ -113,8 +113,8 @@ impl EdgeValues<'_> {
         }
     }
 
-    /// Writes the columns to files in `folder` of `workdir` by up to `threads` threads. `names` has the ids of vertices
-    /// if they are strings. Returns the files with their paths relative to the workdir.
+    /// Writes the columns to files in `folder` of `workdir` with up to `threads` threads. `names` is the dictionary of
+    /// string ids, if the graph has string ids. Returns the files with their paths relative to the workdir.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; errors of `block`.
@@ -185,16 +185,16 @@ impl EdgeValues<'_> {
     }
 }
 
-/// Iterator over edges: both ends, and the value.
+/// Iterator over edges: the two ends of each edge, and its value.
 pub type EdgeIter<'p> = Box<dyn Iterator<Item = Result<([u64; 2], u32)>> + 'p>;
 
-/// Opens the files in `folder` with `edges` edges, and returns the edges in order. `end` converts the id of an end to
-/// the number that the caller wants for it, or returns `None` if there is no such vertex. In CSV, ids are strings if
-/// `are_names` is true.
+/// Opens the edge files in `folder`, which contain `edges` edges, and returns the edges in order. `end` converts the
+/// id of an end to the caller's id for that vertex, or returns `None` if there is no such vertex. CSV files contain
+/// string ids if `are_names` is true.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Validation`] if a file has another header, another number of edges, or no vertex in the place
-/// of an end.
+/// [`Error::Io`]; [`Error::Validation`] if a file has another header or another number of edges, or if an end is not a
+/// vertex.
 pub fn read<'p>(
     folder: &Path,
     format: OutputFormat,

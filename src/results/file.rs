@@ -1,4 +1,4 @@
-//! A file of results, which is complete or absent and is identified by its length and checksum.
+//! A result file, which is complete or absent and is identified by its length and checksum.
 
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -18,13 +18,13 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Number of rows that one thread formats at a time.
 pub(super) const PIECE: u64 = 1 << 15;
-/// Maximum number of threads that format rows; more do not speed up one file.
+/// Maximum number of threads that format rows; more threads do not write one file faster.
 const WRITERS: usize = 4;
 
 /// Function that appends the bytes of a range of rows to a buffer.
 type AppendRows<'a> = dyn Fn(Range<u64>, &mut Vec<u8>) -> Result<()> + Sync + 'a;
 
-/// Length and checksum of a result file as it was written.
+/// Length and checksum of a result file as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
     /// Length in bytes.
@@ -34,7 +34,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Returns the length and checksum of a file with these bytes.
+    /// Returns the length and checksum of a file that contains `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
     }
@@ -42,7 +42,7 @@ impl Output {
     /// Reads a file and returns its length and checksum.
     ///
     /// # Errors
-    /// The errors of the system.
+    /// I/O errors.
     pub fn of_file(path: &Path) -> std::io::Result<Output> {
         let mut file = regular::open(path)?;
         let (mut hash, mut bytes, mut buffer) = (Xxh3::new(), 0, vec![0; 1 << 20]);
@@ -57,8 +57,9 @@ impl Output {
         }
     }
 
-    /// Returns true if the file at `path` has this length and checksum, so that it is unchanged since it was written. A
-    /// symbolic link counts as changed even if its target has the same bytes, because the target may change.
+    /// Returns true if the file at `path` has this length and checksum, that is, if it is unchanged since it was
+    /// written. A symbolic link counts as changed even if its target has the same bytes, because the target may
+    /// change.
     pub fn is_of(&self, path: &Path) -> bool {
         let as_long = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == self.bytes);
         as_long && Output::of_file(path).is_ok_and(|found| found == *self)
@@ -74,7 +75,8 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
-    /// Creates the file, under a temporary name until it is finished at `path`, and its folder.
+    /// Creates the file and its folder. The file has a temporary name until it is finished, and is then renamed to
+    /// `path`.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -89,17 +91,17 @@ impl ResultFile {
     /// Appends bytes to the file.
     ///
     /// # Errors
-    /// Errors of [`ResultFile::create`].
+    /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] after a signal.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.out.write_all(bytes);
         self.note(written)
     }
 
-    /// Appends the bytes of `rows` rows in order. `append` adds the bytes of a range of them to a buffer. Up to
-    /// `threads` threads, and at most [`WRITERS`], call it for [`PIECE`] rows each time, while one of them writes.
+    /// Appends the bytes of `rows` rows in order. `append` appends the bytes of a range of these rows to a buffer. Up
+    /// to `threads` threads, and at most [`WRITERS`], format chunks of [`PIECE`] rows; one thread at a time writes.
     ///
     /// # Errors
-    /// Errors of [`ResultFile::create`] and of `append`.
+    /// The errors of [`ResultFile::write`] and of `append`.
     pub fn write_rows(&mut self, rows: u64, threads: usize, append: &AppendRows<'_>) -> Result<()> {
         let pieces = rows.div_ceil(PIECE);
         let next = AtomicU64::new(0);
@@ -128,7 +130,7 @@ impl ResultFile {
         };
         std::thread::scope(|scope| {
             for _ in 1..(threads.min(WRITERS) as u64).min(pieces) {
-                // If the system starts fewer threads, the started threads do all the work.
+                // If a thread cannot be started, the other threads do all the work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -136,10 +138,10 @@ impl ResultFile {
         turn.into_inner().failure.map_or(Ok(()), Err)
     }
 
-    /// Appends `zeros` zero bytes that take no space on disk, and gives the file its final name.
+    /// Appends `zeros` zero bytes that take no space on disk (a sparse file), and gives the file its final name.
     ///
     /// # Errors
-    /// Errors of [`ResultFile::create`].
+    /// The errors of [`ResultFile::write`].
     pub fn finish(mut self, zeros: u64) -> Result<Output> {
         let mut finish = || {
             self.out.flush()?;
@@ -156,14 +158,14 @@ impl ResultFile {
     }
 
     fn note<T>(&self, done: std::io::Result<T>) -> Result<T> {
-        // A signal ends the writing as an error does.
+        // A signal ends the writing like an error does.
         done.map_err(|e| signals::check().err().unwrap_or_else(|| Error::io("write results", &self.path, e)))
     }
 }
 
-/// The state shared by threads that write the pieces of a file one after another, in order.
+/// State shared by the threads that write the chunks of a file in order, one chunk at a time.
 struct WriteTurn<'f> {
-    /// Number of the piece to write next.
+    /// Index of the chunk to write next.
     piece: u64,
     file: &'f mut ResultFile,
     /// The error that ended the writing.
@@ -175,15 +177,15 @@ struct Hashed {
     file: BufWriter<File>,
     hash: Xxh3,
     bytes: u64,
-    /// Number of bytes that the system was already asked to write to disk.
+    /// Number of bytes that the kernel was already asked to write to disk.
     under_way: u64,
 }
 
-/// Number of bytes after which the system is asked to write them to disk.
+/// Number of bytes after which the kernel is asked to write them to disk.
 const WRITTEN_BACK: u64 = 8 << 20;
 
 impl Hashed {
-    /// Extends the file by `bytes` zeros without writing them.
+    /// Extends the file by `bytes` zero bytes that take no space on disk.
     fn hole(&mut self, bytes: u64) -> std::io::Result<()> {
         static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
         if bytes == 0 {
@@ -210,7 +212,7 @@ impl Write for Hashed {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
         if self.bytes - self.under_way >= WRITTEN_BACK {
-            // The disk starts to write now, so that less is left for the sync at the end.
+            // Start writing to disk now, so that the sync at the end takes less time.
             start_writeback(self.file.get_ref(), self.under_way, self.bytes - self.under_way);
             self.under_way = self.bytes;
         }

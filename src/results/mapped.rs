@@ -1,4 +1,4 @@
-//! Columns in NumPy files, mapped as slices.
+//! Result columns in NumPy files, mapped into memory as slices.
 #![allow(unsafe_code)] // mapping a file and viewing its bytes as numbers have no safe form
 
 use super::Value;
@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct MappedColumn<T> {
     map: Mmap,
-    /// Number of bytes before the first value.
+    /// Size of the header in bytes; the first value follows it.
     head: usize,
     of: PhantomData<T>,
 }
@@ -25,7 +25,7 @@ impl<T: Value> MappedColumn<T> {
     /// [`Error::Validation`] if the file is not an array of this type, [`Error::Io`].
     pub fn open(path: &Path) -> Result<MappedColumn<T>> {
         let file = regular::open(path).map_err(|e| Error::io("open", path, e))?;
-        // SAFETY: the file has its name only since it was complete, and is replaced by rename, never changed in place.
+        // SAFETY: the file gets its name when it is complete, and is replaced by rename, never changed in place.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
         let head = npy_header::<T>(0).len();
         let rows = map.len().saturating_sub(head) / T::BYTES;
@@ -41,8 +41,8 @@ impl<T: Value> MappedColumn<T> {
     /// Returns the values in the order of rows.
     pub fn values(&self) -> &[T] {
         let bytes = &self.map[self.head..];
-        // SAFETY: `open` has checked length and alignment, and `Value` is implemented for numbers alone, of which every
-        // bit pattern is valid. The files are little-endian, and so are the machines (`store/map.rs`).
+        // SAFETY: `open` has checked length and alignment, and `Value` is implemented only for numbers, for which
+        // every bit pattern is valid. The files are little-endian, and so are all supported machines (`store/map.rs`).
         unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / T::BYTES) }
     }
 

@@ -1,9 +1,9 @@
-//! Results: columns with a value for each vertex, in the order of the input's ids, or for each edge ([`edges`]). They
-//! are NumPy arrays, CSV or Parquet under `out/`.
+//! Results: columns with one value for each vertex, in the order of the input's ids, or for each edge ([`edges`]).
+//! They are written as NumPy arrays, CSV or Parquet under `out/`.
 //!
-//! An algorithm numbers vertices by degree and knows no input ids. [`Columns`] writes its values ([`mod@write`]), and
-//! [`mod@read`] reads them for verification. Every file is complete or absent, and is identified by its length and
-//! checksum ([`Output`]).
+//! Algorithms identify vertices by their position in the order of degrees, not by their input ids. [`Columns`] writes
+//! their values in the order of input ids ([`mod@write`]), and [`mod@read`] reads the values back for verification.
+//! Every file is complete or absent, and is identified by its length and checksum ([`Output`]).
 
 pub mod about;
 mod column;
@@ -25,13 +25,15 @@ pub use write::Columns;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Path in the workdir of the list of the input's sparse ids, which gives the order of the rows in results.
+/// Path, relative to the workdir, of the array of the input's sparse ids. Element i is the id of row i in every other
+/// column.
 pub const IDS: &str = "out/ids.npy";
 
-/// Path of the list of the input's strings, a line each, which gives the order of the rows in results.
+/// Path, relative to the workdir, of the list of the input's string ids, one per line. It gives the order of rows in
+/// results.
 pub const NAMES: &str = "out/ids.txt";
 
-/// Returns a string as a field of CSV, in quotes if it needs them.
+/// Returns a string as a CSV field, quoted if necessary.
 pub fn csv_field(name: &[u8]) -> Cow<'_, [u8]> {
     let is_plain = !name.iter().any(|c| matches!(c, b',' | b'"' | b'\r')) && name.trim_ascii().len() == name.len();
     if is_plain {
@@ -52,12 +54,12 @@ pub fn csv_field(name: &[u8]) -> Cow<'_, [u8]> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
-    /// NumPy arrays, indexed by vertex id.
+    /// NumPy arrays, indexed by vertex id. If ids are sparse or strings, the index is the position in the list of ids.
     #[default]
     Npy,
-    /// Text with a column of ids.
+    /// Text with an id column.
     Csv,
-    /// Parquet tables: one for each algorithm or source, with a column of ids and all result columns.
+    /// Parquet tables: one for each algorithm or source, with an id column and all result columns.
     Parquet,
 }
 
@@ -71,14 +73,15 @@ impl OutputFormat {
         }
     }
 
-    /// Returns an upper bound for the bytes of a row in a column. Its values take `width` bytes in binary and up to
-    /// `digits` characters in text.
+    /// Returns an upper bound on the size in bytes of one row of a column. Its values take `width` bytes in binary and
+    /// up to `digits` characters in text.
     pub fn row_bytes(self, width: u64, digits: u64) -> u64 {
         match self {
             OutputFormat::Npy => width,
-            // A row of text has an id of up to 20 digits, a comma and a newline.
+            // A CSV row has an id of up to 20 digits, a comma and a newline.
             OutputFormat::Csv => 22 + digits,
-            // A table of one column has an id for each value. Headers of pages and groups take less than a byte a row.
+            // A table with one column has an 8-byte id for each value. Page and row group headers take less than one
+            // byte per row.
             OutputFormat::Parquet => width + 9,
         }
     }

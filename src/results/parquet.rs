@@ -1,10 +1,10 @@
-//! The layout of a Parquet file of results: a table with the id of each row and some columns.
+//! Layout of the Parquet files of results: a table with the id of each row and one or more result columns.
 //!
-//! The crate `parquet` is not used. It takes longer to build than all of gpugraph's other readers, and it wants all
-//! columns of a row at once, whereas results are made column by column. So the values of a column follow each other in
-//! the file, and the ids come last. The footer says where each column has the values of each group of rows. Values are
-//! neither packed nor compressed. The bytes of a table follow from its [`Layout`] and its values, so that a reader can
-//! check all of it. Format: <https://github.com/apache/parquet-format>.
+//! The crate `parquet` is not used. It takes longer to build than all of gpugraph's other readers. It also needs all
+//! columns of a row at once, whereas results are computed column by column. Here, each column is contiguous in the
+//! file, and the ids come last. The footer records where the values of each row group begin in each column. Values are
+//! neither encoded nor compressed. The [`Layout`] of a table and its values determine every byte of the file, so that a
+//! reader can check all of it. Format: <https://github.com/apache/parquet-format>.
 
 use super::Value;
 use super::file::ResultFile;
@@ -13,54 +13,54 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Bytes with which every Parquet file begins and ends.
+/// Magic bytes at the start and the end of every Parquet file.
 pub const MAGIC: &[u8; 4] = b"PAR1";
-/// Number of rows in a row group. Readers may read several groups in parallel.
+/// Number of rows in a row group. Readers may read several row groups in parallel.
 const GROUP: u64 = 1 << 20;
-/// Number of numbers in a page.
+/// Number of values in a page of numbers.
 const PAGE: u64 = 1 << 17;
-/// Number of strings in a page. A string has up to 64 KiB, and a page is made in memory.
+/// Number of strings in a page. A string is up to 64 KiB long, and each page is assembled in memory.
 pub const PAGE_OF_NAMES: u64 = 1 << 10;
-/// Parquet's number for the encoding of values that are stored unchanged.
+/// Parquet's code for the `PLAIN` encoding: values are stored unchanged.
 const PLAIN: i32 = 0;
-/// Key of the [`Layout`] in the footer.
+/// Key of the [`Layout`] in the footer's metadata.
 const KEY: &str = "gpugraph";
-/// Length of a footer's end: the footer's length in 4 bytes, and the magic.
+/// Size in bytes of the end of a file: the footer's length in 4 bytes, and the magic.
 pub const FOOTER_END: u64 = 8;
 
-/// Layout of a table. Values come in the order of `columns`, and the ids come last.
+/// Layout of a table. The result columns follow each other in the order of `columns`, and the id column comes last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Number of rows.
     pub rows: u64,
-    /// Name and type (NumPy's name, such as `<i8`) of each column.
+    /// Name and type (NumPy's name, such as `<i8`) of each result column.
     pub columns: Vec<(String, String)>,
-    /// Heading of the ids.
+    /// Name of the id column.
     pub key: String,
-    /// The column of ids.
+    /// The id column.
     pub ids: IdColumn,
 }
 
-/// The column of ids of a table, if it has one.
+/// The id column of a table, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdColumn {
-    /// The table has no column of ids.
+    /// The table has no id column.
     Nothing,
-    /// The ids are numbers of this type, by NumPy's name.
+    /// The ids are numbers of this type (NumPy's name).
     Numbers(String),
     /// The ids are strings.
     Names {
-        /// Whether all of the strings are UTF-8.
+        /// Whether all strings are UTF-8.
         is_text: bool,
-        /// Length in bytes of the pages of each group of rows.
+        /// Total size in bytes of the pages of each row group.
         groups: Vec<u64>,
     },
 }
 
 impl Layout {
-    /// Returns the offset in the file of the column with this index, or of the ids if there is no such column; `None`
-    /// if a type is unknown.
+    /// Returns the file offset of the result column with index `column`, or of the ids if there is no such column;
+    /// `None` if a type is unknown.
     pub fn offset(&self, column: usize) -> Option<u64> {
         let before = &self.columns[..column.min(self.columns.len())];
         before.iter().try_fold(MAGIC.len() as u64, |offset, (_, descr)| {
@@ -68,7 +68,7 @@ impl Layout {
         })
     }
 
-    /// Returns the offset of the end of the ids, where the footer begins; `None` if a type is unknown.
+    /// Returns the file offset of the end of the ids, where the footer begins; `None` if a type is unknown.
     pub fn end(&self) -> Option<u64> {
         let ids = match &self.ids {
             IdColumn::Nothing => 0,
@@ -78,7 +78,7 @@ impl Layout {
         Some(self.offset(self.columns.len())? + ids)
     }
 
-    /// Returns the footer, which is the end of the file after the ids; `None` if a type is unknown.
+    /// Returns the footer, which follows the ids and ends the file; `None` if a type is unknown.
     pub fn footer(&self) -> Option<Vec<u8>> {
         let layout = serde_json::to_string(self).ok()?;
         let groups = self.rows.div_ceil(GROUP);
@@ -105,7 +105,7 @@ impl Layout {
         for (name, of, _) in &columns {
             file.element(|column| {
                 column.i32(1, of.physical);
-                // Every row has a value.
+                // The column is required: every row has a value.
                 column.i32(3, 0);
                 column.text(4, name);
                 if let Some(converted) = of.converted {
@@ -159,10 +159,10 @@ impl Layout {
         Some(footer)
     }
 
-    /// Reads the layout from the end of a file; `None` if the end is not a footer that [`Self::footer`] makes for a
-    /// table of `rows` rows.
+    /// Parses the layout in `footer`, the end of a file; `None` if these are not the bytes that [`Self::footer`]
+    /// returns for a table of `rows` rows.
     pub fn of_footer(footer: &[u8], rows: u64) -> Option<Layout> {
-        // The key, the mark of a string field, and its length come before the layout.
+        // Between the key and the layout are the field header of a string, and its length.
         let key = footer.windows(KEY.len()).position(|bytes| bytes == KEY.as_bytes())?;
         let text = &footer[key + KEY.len()..];
         let start = text.iter().take(8).position(|&byte| byte == b'{')?;
@@ -171,10 +171,10 @@ impl Layout {
     }
 }
 
-/// Writes a column of `rows` numbers by up to `threads` threads; `of` returns the value of a row.
+/// Writes a column of `rows` numbers with up to `threads` threads; `of` returns the value of a row.
 ///
 /// # Errors
-/// The errors of writing to the file.
+/// The errors of [`ResultFile::write`].
 pub fn write_numbers<T: Value>(
     file: &mut ResultFile,
     rows: u64,
@@ -187,10 +187,10 @@ pub fn write_numbers<T: Value>(
     })
 }
 
-/// Writes a column of strings. Returns its description.
+/// Writes a column of strings, and returns its description for the [`Layout`].
 ///
 /// # Errors
-/// The errors of writing to the file.
+/// The errors of [`ResultFile::write`].
 pub fn write_names<'n>(file: &mut ResultFile, names: impl Iterator<Item = &'n [u8]>) -> Result<IdColumn> {
     let mut pages = NamePages::new();
     for name in names {
@@ -203,17 +203,17 @@ pub fn write_names<'n>(file: &mut ResultFile, names: impl Iterator<Item = &'n [u
     Ok(column)
 }
 
-/// Writes the footer of a table whose ids are written.
+/// Writes the footer of a table whose columns and ids have been written.
 ///
 /// # Errors
-/// The errors of writing to the file.
+/// The errors of [`ResultFile::write`].
 pub fn write_footer(file: &mut ResultFile, layout: &Layout) -> Result<()> {
     let footer = layout.footer().ok_or_else(|| Error::internal("write a table", "a type that Parquet has not"))?;
     file.write(&footer)
 }
 
-/// Appends consecutive values of a column of `rows` numbers to `bytes`; `first` is the row of the first value. Where a
-/// page begins, its header comes first.
+/// Appends consecutive values of a column of `rows` numbers to `bytes`, and before each value that begins a page, the
+/// page header. `first` is the row of the first value.
 pub fn append_numbers<T: Value>(bytes: &mut Vec<u8>, first: u64, rows: u64, values: impl Iterator<Item = T>) {
     for (row, value) in (first..).zip(values) {
         if let Some(header) = header_at(row, rows, T::BYTES as u64) {
@@ -223,7 +223,8 @@ pub fn append_numbers<T: Value>(bytes: &mut Vec<u8>, first: u64, rows: u64, valu
     }
 }
 
-/// Returns the header before row `row` of a column of `rows` numbers of `width` bytes; `None` if no page begins there.
+/// Returns the page header before row `row` of a column of `rows` numbers of `width` bytes; `None` if no page begins
+/// there.
 pub fn header_at(row: u64, rows: u64, width: u64) -> Option<Vec<u8>> {
     row.is_multiple_of(PAGE).then(|| {
         let numbers = PAGE.min(rows - row);
@@ -231,7 +232,7 @@ pub fn header_at(row: u64, rows: u64, width: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// A column of strings, divided into pages as strings are added.
+/// Builds a column of strings page by page.
 #[derive(Default)]
 pub struct NamePages {
     page: Vec<u8>,
@@ -242,12 +243,12 @@ pub struct NamePages {
 }
 
 impl NamePages {
-    /// Begins a column.
+    /// Creates an empty column.
     pub fn new() -> NamePages {
         NamePages { is_text: true, ..NamePages::default() }
     }
 
-    /// Adds a string; returns the bytes of a page if it is full.
+    /// Adds a string; returns the bytes of the current page if that completes it.
     pub fn push(&mut self, name: &[u8]) -> Option<Vec<u8>> {
         if self.row.is_multiple_of(GROUP) {
             self.groups.push(0);
@@ -259,7 +260,7 @@ impl NamePages {
         (self.in_page == PAGE_OF_NAMES).then(|| self.take())
     }
 
-    /// Returns the bytes of the last page, and the description of the column.
+    /// Returns the bytes of the last page, which may be empty, and the description of the column.
     pub fn finish(mut self) -> (Vec<u8>, IdColumn) {
         let last = if self.in_page > 0 { self.take() } else { Vec::new() };
         (last, IdColumn::Names { is_text: self.is_text, groups: self.groups })
@@ -286,7 +287,7 @@ fn page_header(values: u64, bytes: u64) -> Vec<u8> {
     page.record(5, |data| {
         data.i32(1, values as i32);
         data.i32(2, PLAIN);
-        // The levels of values that may be missing or repeated: there are none.
+        // Encodings of the definition and repetition levels, which a required column does not store.
         data.i32(3, 3);
         data.i32(4, 3);
     });
@@ -294,8 +295,8 @@ fn page_header(values: u64, bytes: u64) -> Vec<u8> {
     header
 }
 
-/// Returns the size in bytes of the pages, with headers, of rows `range` in a column of `rows` numbers. `range` begins
-/// with a page.
+/// Returns the size in bytes, with page headers, of rows `range` of a column of `rows` numbers of `width` bytes.
+/// `range` begins at a page.
 fn numbers_bytes(range: Range<u64>, rows: u64, width: u64) -> u64 {
     let headers = |page: u64| header_at(page, rows, width).map_or(0, |header| header.len() as u64);
     let full = (range.end - range.start) / PAGE;
@@ -310,19 +311,19 @@ fn numbers_bytes(range: Range<u64>, rows: u64, width: u64) -> u64 {
     bytes
 }
 
-/// A type of values in a Parquet file.
+/// Type of the values of a column in a Parquet file.
 #[derive(Clone, Copy)]
 struct Type {
-    /// Parquet's number for the physical type, which says how values are stored.
+    /// Parquet's code for the physical type, which determines how values are stored.
     physical: i32,
-    /// Parquet's number for the converted type, which says what values mean.
+    /// Parquet's code for the converted type, which determines what values mean.
     converted: Option<i32>,
-    /// Bytes of a value; 0 if values have different lengths.
+    /// Size of a value in bytes; 0 if values have different lengths.
     width: u64,
 }
 
 impl Type {
-    /// Returns the type that NumPy calls `descr`.
+    /// Returns the type with the NumPy name `descr`; `None` if it is unknown.
     fn of(descr: &str) -> Option<Type> {
         let (physical, converted, width) = match descr {
             "<i4" => (1, None, 4),

@@ -1,5 +1,5 @@
-//! Reads columns of results back row by row, because they may be larger than memory, and refuses files with another
-//! layout or length.
+//! Reads result columns back row by row, because they may be larger than memory, and rejects files with another layout
+//! or length.
 
 use super::column::npy_header;
 use super::parquet::{self, FOOTER_END, IdColumn, Layout, NamePages};
@@ -13,23 +13,23 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Number of bytes that are read from a column at a time.
+/// Number of bytes read from a column at a time.
 const BUFFER: usize = 1 << 16;
-/// Maximum length in bytes of a line of text: an id, a comma and a number. An id that is a string may have each of its
-/// bytes doubled.
+/// Maximum length in bytes of a CSV line: an id, a comma and a number. A string id may be twice as long as the string,
+/// if every byte is a quotation mark.
 pub(super) const LINE: u64 = 2 * LONGEST_NAME as u64 + 64;
 
-/// Number of ids of a table that are compared at a time: a page of strings, or a part of a page of numbers.
+/// Number of ids of a table that are compared at a time: one page of strings, or a fraction of a page of numbers.
 const COMPARED: u64 = parquet::PAGE_OF_NAMES;
 
 /// Memory in bytes that reading one column needs.
 pub const READING: u64 = 2 * BUFFER as u64;
 
-/// The id of a vertex in a file of results.
+/// The id of a row in a result file.
 pub enum RowId<'a> {
-    /// The id is a number.
+    /// A numeric id, or the index of the row.
     Number(u64),
-    /// The id is a string.
+    /// A string id.
     Name(&'a [u8]),
 }
 
@@ -54,9 +54,9 @@ impl fmt::Display for RowId<'_> {
 /// Iterator over the values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
-/// Opens the column `name` of exactly `rows` rows in the file `path`, and returns its values. By its ending, the file
-/// is a NumPy array, CSV, or a Parquet table with other columns. CSV and tables also have a column `key` with the id of
-/// each row; `id` returns the id that a row must have.
+/// Opens the column `name`, with exactly `rows` rows, in the file `path`, and returns its values. The extension of
+/// `path` determines the format: a NumPy array, CSV, or a Parquet table, which may have more columns. CSV files and
+/// tables also have a column `key` with the id of each row; `id` returns the id that a row must have.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Validation`] if the file has another header, other ids, or more or fewer rows.
@@ -81,11 +81,11 @@ pub fn column<'p, T: Value + 'p>(
     Ok(Box::new(column))
 }
 
-/// A reader of one column of results.
+/// Reader of one result column.
 struct ColumnReader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
-    /// Reader of the file at the next id of a table.
+    /// Separate reader of the id column of a Parquet table, positioned at the next ids to compare.
     ids: Option<BufReader<File>>,
     format: OutputFormat,
     line: Vec<u8>,
@@ -100,7 +100,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
 
-    /// Checks that the file begins with the header `expected`.
+    /// Checks that the file continues with the header `expected`.
     fn check_header(&mut self, expected: &[u8]) -> Result<()> {
         if !is_next(&mut self.file, expected).map_err(|e| Error::io("read", &self.path, e))? {
             return Err(self.no_column());
@@ -112,7 +112,8 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         self.wrong(&format!("its header is not that of {} numbers of type {}", self.rows, T::DESCR))
     }
 
-    /// Checks the footer of a table, and goes to the first value of a column and to the first id.
+    /// Checks the footer of a Parquet table, moves the file position to the first value of the column `name`, and
+    /// opens the reader of the ids.
     fn open_table(&mut self, key: &str, name: &str) -> Result<()> {
         let failed = |e| Error::io("read", &self.path, e);
         let bytes = self.file.get_ref().metadata().map_err(failed)?.len();
@@ -141,8 +142,8 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Ok(())
     }
 
-    /// Checks the header of a page that begins at the current row of a table, and the next [`COMPARED`] ids where they
-    /// begin.
+    /// If a page of a Parquet table begins at the current row, checks its header. At every multiple of [`COMPARED`]
+    /// rows, checks the next [`COMPARED`] ids.
     fn check_table(&mut self) -> Result<()> {
         let (row, rows) = (self.row, self.rows);
         let failed = |e| Error::io("read", &self.path, e);
@@ -168,7 +169,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Ok(())
     }
 
-    /// Reads the next value; returns `None` if the file ends before it.
+    /// Reads the next value; `None` if the file ends before it.
     fn value(&mut self) -> Result<Option<T>> {
         if self.format == OutputFormat::Parquet {
             self.check_table()?;
@@ -187,7 +188,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
             return Ok(None);
         }
         let line = self.line.strip_suffix(b"\n");
-        // A string may have commas, and a number has none.
+        // A string id may contain commas, but the number after the last comma has none.
         let fields = line.and_then(|line| line.iter().rposition(|c| *c == b',').map(|comma| line.split_at(comma)));
         let id = (self.id)(self.row);
         let value = |value: &[u8]| std::str::from_utf8(&value[1..]).ok()?.parse::<T>().ok();
@@ -224,7 +225,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> Iterator for ColumnReader<T, F> {
     }
 }
 
-/// Reads as many bytes as `expected` has, and returns true if they are equal.
+/// Reads `expected.len()` bytes, and returns true if they equal `expected`.
 fn is_next(file: &mut BufReader<File>, expected: &[u8]) -> std::io::Result<bool> {
     let mut found = vec![0; expected.len()];
     match file.read_exact(&mut found) {

@@ -1,7 +1,7 @@
-//! A writer of Thrift's compact protocol, in which Parquet describes files and pages.
-//! Source: <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
+//! Writer of Thrift's compact protocol, which Parquet uses for footers and page headers. Source:
+//! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
-/// A writer of the fields of one structure.
+/// Writer of the fields of one Thrift struct.
 pub(super) struct Record<'b> {
     bytes: &'b mut Vec<u8>,
     last: u8,
@@ -14,7 +14,7 @@ const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
 impl<'b> Record<'b> {
-    /// Begins a structure. Its fields come in the order of their ids, and [`Self::end`] ends it.
+    /// Begins a struct. Write its fields in ascending order of their ids, and call [`Self::end`] after the last one.
     pub fn new(bytes: &'b mut Vec<u8>) -> Record<'b> {
         Record { bytes, last: 0 }
     }
@@ -36,13 +36,13 @@ impl<'b> Record<'b> {
         self.varint(((value << 1) ^ (value >> 63)) as u64);
     }
 
-    /// Writes a field of 32 bits.
+    /// Writes a 32-bit integer field.
     pub fn i32(&mut self, id: u8, value: i32) {
         self.field(id, I32);
         self.signed(value.into());
     }
 
-    /// Writes a field of 64 bits.
+    /// Writes a 64-bit integer field.
     pub fn i64(&mut self, id: u8, value: i64) {
         self.field(id, I64);
         self.signed(value);
@@ -53,7 +53,7 @@ impl<'b> Record<'b> {
         self.bytes.extend(text.bytes());
     }
 
-    /// Writes a field of text.
+    /// Writes a string field.
     pub fn text(&mut self, id: u8, text: &str) {
         self.field(id, BINARY);
         self.string(text);
@@ -70,37 +70,37 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Begins a list of `items` structures, each of which [`Self::element`] writes.
+    /// Begins a field that is a list of `items` structs. Write each of them with [`Self::element`].
     pub fn list(&mut self, id: u8, items: usize) {
         self.list_of(id, STRUCT, items);
     }
 
-    /// Writes a field that is a list of one number.
+    /// Writes a field that is a list with a single 32-bit integer.
     pub fn list_of_i32(&mut self, id: u8, value: i32) {
         self.list_of(id, I32, 1);
         self.signed(value.into());
     }
 
-    /// Writes a field that is a list of one string.
+    /// Writes a field that is a list with a single string.
     pub fn list_of_text(&mut self, id: u8, text: &str) {
         self.list_of(id, BINARY, 1);
         self.string(text);
     }
 
-    /// Writes an element of a list of structures.
+    /// Writes an element of a list of structs.
     pub fn element(&mut self, write: impl FnOnce(&mut Record<'_>)) {
         let mut inner = Record::new(self.bytes);
         write(&mut inner);
         inner.end();
     }
 
-    /// Writes a field that is a structure.
+    /// Writes a field that is a struct.
     pub fn record(&mut self, id: u8, write: impl FnOnce(&mut Record<'_>)) {
         self.field(id, STRUCT);
         self.element(write);
     }
 
-    /// Ends the structure.
+    /// Ends the struct.
     pub fn end(self) {
         self.bytes.push(0);
     }

@@ -1,22 +1,22 @@
-//! The number types of result columns.
+//! Number types of result columns.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// A type of number that columns of results can have, in NumPy arrays and in text.
+/// Number type that result columns can have, in binary files and in text.
 pub trait Value: Copy + FromStr + Send + Sync {
     /// NumPy's name of the type, such as `<u8`.
     const DESCR: &'static str;
     /// Size of a number in bytes.
     const BYTES: usize;
 
-    /// Returns the number as it is written in text. If a reader parses the text as f64, it gets the same value.
+    /// Returns the number in its text form. Parsing the text as f64 yields the same value.
     fn shown(self) -> impl Display;
 
     /// Appends the bytes of the number to `bytes` in little-endian order.
     fn append(self, bytes: &mut Vec<u8>);
 
-    /// Decodes a number from its bytes; `None` if there are fewer or more than [`Self::BYTES`].
+    /// Decodes a number from its bytes; `None` unless there are exactly [`Self::BYTES`].
     fn get(bytes: &[u8]) -> Option<Self>;
 }
 

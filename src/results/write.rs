@@ -1,7 +1,7 @@
-//! Writes columns of results: one value for each row, in the order of the input's ids.
+//! Writes result columns: one value for each row, in the order of the input's ids.
 //!
-//! A `.npy` file is a header and its numbers. The crate npyz could write both, but it would also write every zero to
-//! disk. A graph may have 10^8 ids after the last one with an edge, and the zeros for these ids take no space here.
+//! A `.npy` file is a header followed by numbers. The crate npyz could write both, but it would also write every zero
+//! to disk. A graph may have 10^8 ids after the last id with an edge; here, the zeros of these ids take no disk space.
 
 use super::column::{Column, npy_header};
 use super::edges::EdgeValues;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-/// A writer of one algorithm's columns to `out/` of a workdir.
+/// Writer of one algorithm's columns to `out/` of a workdir.
 pub struct Columns<'a> {
     workdir: &'a Path,
     format: OutputFormat,
@@ -38,13 +38,13 @@ struct OpenTable {
     /// Path relative to the workdir.
     path: String,
     file: ResultFile,
-    /// Name and type of each column.
+    /// Name and type of each column written so far.
     columns: Vec<(String, String)>,
 }
 
 impl<'a> Columns<'a> {
-    /// Creates a writer of the columns of `algorithm` on `graph`, or on a list if `graph` is `None`, by up to `threads`
-    /// threads. Nothing is read or created until a column is written.
+    /// Creates a writer for the columns of `algorithm` on `graph`, or on a list if `graph` is `None`, that uses up to
+    /// `threads` threads. It reads and creates nothing until the first column is written.
     pub fn new(
         workdir: &'a Path,
         format: OutputFormat,
@@ -67,17 +67,18 @@ impl<'a> Columns<'a> {
     }
 
     /// Writes the column `out/NAME.npy` or `.csv`, or the column `name` of `out/ALGORITHM.parquet`. `of` returns the
-    /// value of a vertex, and `isolated` is the value of vertices without an edge.
+    /// value of a vertex. Vertices without an edge have the value `isolated`.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order of vertices or the list
+    /// of ids is corrupt.
     pub fn put<T: Value>(&mut self, name: &str, isolated: T, of: impl Fn(Vertex) -> T + Sync) -> Result<()> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
     /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or the column `name` of `out/ALGORITHM.parquet`, like [`Self::put`].
-    /// `isolated` returns the value of a vertex without an edge by its id. Rows before the first vertex have the value
-    /// `missing`.
+    /// `isolated` returns the value of a vertex without an edge, given its id. Rows of a NumPy array below the job's
+    /// `first_id` have the value `missing`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -91,8 +92,8 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{}/{name}", self.algorithm), name, (missing, Some(&isolated)), of)
     }
 
-    /// Writes the column `out/ALGORITHM/NAME` as [`Self::put_all`] does. If the vertex in `own` has no edge,
-    /// it gets the value in `own` instead of `isolated`.
+    /// Writes the column `out/ALGORITHM/NAME` like [`Self::put_all`]. Vertices without an edge have the value
+    /// `isolated`, with one exception: if the vertex in `own` (vertex, value) has no edge, it has the value in `own`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -107,8 +108,8 @@ impl<'a> Columns<'a> {
     }
 
     /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`, or the column `name` of
-    /// `out/ALGORITHM/SOURCE.parquet`. If the source has no edge, it gets the value `own`, if that is given. Other
-    /// vertices without an edge get `isolated`.
+    /// `out/ALGORITHM/SOURCE.parquet`. Vertices without an edge have the value `isolated`, with one exception: if
+    /// `source` has no edge and `own` is given, its value is `own`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -125,7 +126,8 @@ impl<'a> Columns<'a> {
         self.column_with_own(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
 
-    /// Completes the files that were written for a source, and returns them with their paths relative to the workdir.
+    /// Completes the files with the columns of a search from `source`. Returns these files with their paths relative to
+    /// the workdir.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -137,8 +139,8 @@ impl<'a> Columns<'a> {
         Ok(of_it.map(|(path, output)| (path.clone(), *output)).collect())
     }
 
-    /// Registers files that an earlier run wrote, as if this writer had written them. If any of them has changed,
-    /// registers none and returns false.
+    /// Registers files of an earlier run as if this writer had written them. If any of them has changed, registers
+    /// none and returns false.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -153,13 +155,14 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
-    /// Returns the folder of a source's columns, relative to the workdir. If ids are strings, the number that stands for
-    /// the string names the folder, because not every string is a valid file name.
+    /// Returns the folder for the columns of a search from `source`, relative to the workdir. If ids are strings, the
+    /// folder is named after the index of `source` in the list of ids, because not every string is a valid file name.
     fn folder_of(&self, source: InputId) -> String {
         format!("out/{}/{}", self.algorithm, self.number_of(source).unwrap_or_default())
     }
 
-    /// Returns the number that stands for a vertex; `None` if it is a string that the input does not have.
+    /// Returns the numeric id of a vertex, which for a string is its index in the list of ids; `None` if the input
+    /// does not contain the string.
     fn number_of(&self, id: InputId) -> Option<u64> {
         match id {
             InputId::Number(number) => Some(number),
@@ -175,8 +178,8 @@ impl<'a> Columns<'a> {
         if self.graph.is_some_and(|graph| graph.info.names) { self.open().map(drop) } else { Ok(()) }
     }
 
-    /// Begins the column `out/NAME` of a list with `rows` elements. The caller then appends the values in
-    /// the order of the elements' indices.
+    /// Creates the column `out/NAME` of a list with `rows` elements. The caller then appends the values in the order
+    /// of the elements' indices.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -190,8 +193,8 @@ impl<'a> Columns<'a> {
         Column::create(path, &to, self.format, headings, rows)
     }
 
-    /// Writes the file `out/ALGORITHM/NAME` with `rows` values that do not belong to vertices; `of` returns the
-    /// value at a row number. As CSV or Parquet, the file also has the row numbers, from 0, in a column `place`.
+    /// Writes the file `out/ALGORITHM/NAME` with `rows` values that do not belong to vertices; `of` returns the value
+    /// of a row. In CSV and Parquet, a column `place` contains the 0-based row index.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -201,7 +204,7 @@ impl<'a> Columns<'a> {
         self.end(column)
     }
 
-    /// Writes the files of edges in `out/ALGORITHM`: both ends of each edge, and its value.
+    /// Writes the edge columns to `out/ALGORITHM`: both ends of each edge, and its value.
     ///
     /// # Errors
     /// The errors of [`Self::put`]; errors of `edges`.
@@ -213,7 +216,7 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Finishes a column that [`Self::begin`] began.
+    /// Completes a column that [`Self::begin`] created.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Internal`] if values are missing.
@@ -223,8 +226,8 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Completes all files, and returns them with their paths relative to the workdir. The list of sparse ids is among
-    /// them.
+    /// Completes all files, and returns them with their paths relative to the workdir. They include the list of sparse
+    /// or string ids.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -233,8 +236,8 @@ impl<'a> Columns<'a> {
         Ok(self.written)
     }
 
-    /// Writes a column of vertices. A vertex without an edge has the value `isolated`, except the source in
-    /// `own`, which has the value in `own`.
+    /// Writes a column with a value for each vertex. Vertices without an edge have the value `isolated`, with one
+    /// exception: if the vertex in `own` (vertex, value) has no edge, it has the value in `own`.
     fn column_with_own<T: Value>(
         &mut self,
         path: &str,
@@ -253,8 +256,9 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Writes a column. A vertex without an edge has the value that `isolated` returns for its id, or `missing` if
-    /// there is no `isolated`. Rows before the first vertex have the value `missing`.
+    /// Writes a column with a value for each vertex. A vertex without an edge has the value that `isolated` returns
+    /// for its id, or `missing` if `isolated` is `None`. Rows of a NumPy array below the job's `first_id` have the
+    /// value `missing`.
     fn column<T: Value>(
         &mut self,
         path: &str,
@@ -311,7 +315,7 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Returns the table for the column `path`, after completing a table of another source.
+    /// Returns the table that contains the column `path`. If another table is open, completes that one first.
     fn take_table(&mut self, path: &str) -> Result<OpenTable> {
         let path = match path.rsplit_once('/') {
             Some((folder, _)) if folder != "out" => format!("{folder}.parquet"),
@@ -326,7 +330,7 @@ impl<'a> Columns<'a> {
         Ok(OpenTable { path, file, columns: Vec::new() })
     }
 
-    /// Completes the table that is being written, if there is one: its ids and its footer.
+    /// Writes the ids and the footer of the table that is being written, if any, and completes it.
     fn end_table(&mut self) -> Result<()> {
         let Some(OpenTable { path, mut file, columns }) = self.table.take() else { return Ok(()) };
         let graph = self.open()?;
@@ -336,7 +340,7 @@ impl<'a> Columns<'a> {
             None => {
                 let id = numbers(self.ids.as_ref(), graph);
                 parquet::write_numbers(&mut file, rows, self.threads, &id)?;
-                // Other columns have vertices as signed numbers. So ids are signed, too, unless one is too large.
+                // Other columns contain vertices as signed numbers, so ids are signed too, unless one is too large.
                 let is_signed = i64::try_from(rows.checked_sub(1).map_or(0, id)).is_ok();
                 IdColumn::Numbers(if is_signed { i64::DESCR } else { u64::DESCR }.into())
             }
@@ -346,8 +350,8 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// On the first call, opens the order of vertices and the sparse ids, and writes the list of sparse ids, which
-    /// gives the order of rows. Returns the graph.
+    /// Returns the graph. On the first call, also opens the order of vertices and the list of sparse or string ids, and
+    /// writes this list, which gives the order of rows.
     fn open(&mut self) -> Result<&'a Graph> {
         let graph = self.graph.ok_or_else(|| Error::internal("write results of vertices", "a list has none"))?;
         if self.order.is_some() {
@@ -372,8 +376,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns a function from a row to the id of its vertex, or to the number of its string. `ids` has the ids if they are
-/// sparse.
+/// Returns a function from a row index to the id of the row's vertex, or to the index of its string. `ids` is the list
+/// of ids if they are sparse.
 fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + Sync + use<'i> {
     let sparse = ids.map(|file| as_u64(file.body()).unwrap_or_default());
     let first_id = graph.info.first_id.0;
@@ -386,8 +390,8 @@ fn is_zero<T: Value>(value: T) -> bool {
     bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Writes a NumPy array of `rows` numbers by up to `threads` threads: the values of the first `stored` rows, followed
-/// by zeros.
+/// Writes a NumPy array of `rows` numbers with up to `threads` threads: the values of the first `stored` rows,
+/// followed by zeros.
 fn npy<T: Value>(to: &Path, rows: u64, stored: u64, threads: usize, of: impl Fn(u64) -> T + Sync) -> Result<Output> {
     let mut file = ResultFile::create(to)?;
     file.write(&npy_header::<T>(rows))?;

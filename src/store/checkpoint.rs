@@ -1,14 +1,15 @@
-//! Checkpoints of a stage in which every unit of work changes the same arrays. A checkpoint has all arrays and the
-//! number of units done.
+//! Checkpoints of a stage in which every unit of work modifies the same arrays. A checkpoint contains all arrays and
+//! the number of completed units.
 //!
-//! A journal of units is not enough to resume such a stage. A checkpoint is a sealed file that replaces the previous
-//! checkpoint:
+//! A journal of completed units is not enough to resume such a stage. A checkpoint is a sealed file that replaces the
+//! previous checkpoint:
 //!
 //! ```text
-//! done u64, total u64, sections u64, the bytes of each section u64, then the sections, each up to a multiple of 8 bytes
+//! done u64, total u64, number of sections u64, size of each section in bytes u64, sections (padded to 8 bytes each)
 //! ```
 //!
-//! The head has the progress (`done` of `total`), which any reader can use. The stage gives the sections their meaning.
+//! The first two words are the progress (`done` of `total`), which any reader can use. The stage defines the meaning
+//! of the sections.
 
 use super::file::{Kind, NewFile};
 use super::map::{Mapped, as_u32, as_u64};
@@ -20,11 +21,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const KIND: Kind = Kind::new(b"CKPT");
-/// Number of words before the lengths of the sections.
+/// Number of 64-bit words before the lengths of the sections.
 const HEAD: usize = 3;
-/// Shortest time between checkpoints.
+/// Minimum time between checkpoints.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// Writing checkpoints takes at most 1/`SHARE` of the running time.
+/// Divisor: writing checkpoints takes at most about 1/`SHARE` of the running time.
 const SHARE: u32 = 20;
 
 /// Reader and writer of the checkpoint of a stage.
@@ -38,7 +39,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Makes a checkpoint at `path` for the stage with this key. It neither reads nor writes yet.
+    /// Returns a handle to the checkpoint at `path` of the stage with this key. It does not access the file yet.
     pub fn new(path: PathBuf, key: u64) -> Checkpoint {
         let now = Instant::now();
         Checkpoint { path, key, begun: now, saved: now, pause: INTERVAL }
@@ -49,7 +50,8 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Reads the last checkpoint. A damaged checkpoint, or a checkpoint with another key, is logged and counts as none.
+    /// Reads the last checkpoint; `None` if there is none. A damaged checkpoint, or a checkpoint with another key, is
+    /// logged and ignored.
     ///
     /// # Errors
     /// [`Error::Io`] if it can't be read.
@@ -65,18 +67,18 @@ impl Checkpoint {
         }
     }
 
-    /// Whether the last checkpoint is so old that another is due.
+    /// Returns true if the next checkpoint is due.
     pub fn is_due(&self) -> bool {
         self.saved.elapsed() > self.pause
     }
 
-    /// Whether the work has taken so long that a checkpoint is worth writing at its end. Writing the results takes
-    /// time, and a stop during that time must not lose the work.
+    /// Returns true if the stage has run so long that a checkpoint at its end pays off. The checkpoint preserves the
+    /// work if the job is stopped while it writes the results.
     pub fn is_worth_it(&self) -> bool {
         self.begun.elapsed() > INTERVAL
     }
 
-    /// Replaces the checkpoint by a checkpoint with `sections`, the state after `done` of `total` units.
+    /// Replaces the checkpoint by the state after `done` of `total` units, whose arrays are `sections`.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; the previous checkpoint remains.
@@ -105,7 +107,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Opens the checkpoint of the stage with this key and verifies all of it.
+    /// Opens the checkpoint of the stage with this key and verifies its checksum and lengths.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -130,24 +132,24 @@ impl Saved {
         Ok(Saved { done, sections, file })
     }
 
-    /// Returns the number of units done.
+    /// Returns the number of completed units.
     pub fn done(&self) -> u64 {
         self.done
     }
 
-    /// Returns section `number` as 64-bit words.
+    /// Returns section `number` (0-based) as 64-bit words.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if there is none, or its length is not a multiple of 8 bytes.
+    /// [`Error::Corrupt`] if there is no such section, or its length is not a multiple of 8 bytes.
     pub fn words(&self, number: usize) -> Result<&[u64]> {
         let section = self.section(number).and_then(as_u64);
         section.ok_or_else(|| self.other("no such section of words"))
     }
 
-    /// Returns section `number` as 32-bit words.
+    /// Returns section `number` (0-based) as 32-bit words.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if there is none, or its length is not a multiple of 4 bytes.
+    /// [`Error::Corrupt`] if there is no such section, or its length is not a multiple of 4 bytes.
     pub fn words_u32(&self, number: usize) -> Result<&[u32]> {
         let section = self.section(number).and_then(as_u32);
         section.ok_or_else(|| self.other("no such section of 32-bit words"))
@@ -157,7 +159,7 @@ impl Saved {
         self.sections.get(number).map(|range| &self.file.body()[range.clone()])
     }
 
-    /// Returns the error for an intact checkpoint whose contents do not fit its stage; `what` says what is wrong.
+    /// Returns the error for an intact checkpoint whose contents do not fit its stage. `what` describes the mismatch.
     pub fn other(&self, what: &str) -> Error {
         Error::corrupt(self.file.path(), At::File, what)
     }
@@ -195,7 +197,8 @@ mod tests {
         }
     }
 
-    /// The files have correct checksums, but their section lengths are missing or do not fit the size of the file.
+    /// Checks files that have correct checksums, but whose section lengths are missing or do not match the size of the
+    /// file.
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Files for work in progress, which threads write and read at known offsets. The lengths of these files are recorded
-//! elsewhere.
+//! Files for work in progress, which threads write and read at given offsets. The expected lengths of these files are
+//! recorded elsewhere.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
 use crate::store::regular;
@@ -16,8 +16,8 @@ use super::os::start_writeback;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// An open file for work in progress. Its bytes are durable after [`DiskArray::sync`], and its name after
-/// [`sync_folder`](super::durable::sync_folder).
+/// An open file for work in progress. Its contents are durable after [`DiskArray::sync`], and its directory entry
+/// after [`sync_folder`](super::durable::sync_folder).
 #[derive(Debug)]
 pub struct DiskArray {
     file: File,
@@ -27,8 +27,8 @@ pub struct DiskArray {
 }
 
 impl DiskArray {
-    /// Opens or creates a file and sets its length to `bytes`. Bytes beyond that are cut off, and missing bytes are
-    /// zeros.
+    /// Opens or creates a file and sets its length to `bytes` bytes: truncates a longer file, and extends a shorter
+    /// one with zeros.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -69,12 +69,12 @@ impl DiskArray {
         self.file.metadata().map(|found| found.len()).map_err(|e| Error::io("look at", &self.path, e))
     }
 
-    /// Whether this process has written to the file since opening it.
+    /// Returns true if this process has written to the file since opening it.
     pub fn is_written(&self) -> bool {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Writes `bytes` to the file from offset `at` on. The system begins to write them to the disk.
+    /// Writes `bytes` at byte offset `at`, and asks the kernel to begin writing them to the disk.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -86,7 +86,7 @@ impl DiskArray {
         Ok(())
     }
 
-    /// Fills `bytes` with the bytes of the file from offset `at` on.
+    /// Fills `bytes` with the bytes of the file at byte offset `at`.
     ///
     /// # Errors
     /// [`Error::Io`], also if the file ends too early.
@@ -94,16 +94,16 @@ impl DiskArray {
         self.file.read_exact_at(bytes, at).map_err(|e| Error::io("read", &self.path, e))
     }
 
-    /// Maps the file, which must be completely written, for data that does not fit memory while a task runs. Clean
-    /// pages belong to the page cache, not to the process. The file may be removed afterwards; the bytes stay until the
-    /// mapping is dropped.
+    /// Maps the file, which must be completely written. It is for data of a task that does not fit in memory, because
+    /// clean pages count as page cache, not as memory of the process. The file may be removed afterwards; its contents
+    /// remain until the mapping is dropped.
     ///
     /// # Errors
     /// [`Error::Io`] if the file can't be mapped.
     pub fn map(&self) -> Result<Mmap> {
         let bytes = self.bytes()?;
-        // SAFETY: the file belongs to this process, which does not write it any more. A truncation by others ends the
-        // process through SIGBUS.
+        // SAFETY: the file belongs to this process, which does not write it any more. If another process truncates it,
+        // SIGBUS ends this process.
         unsafe { Mmap::map(&self.file) }.map_err(|e| map_failed(&self.path, bytes, e))
     }
 

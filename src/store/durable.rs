@@ -1,4 +1,4 @@
-//! Makes files durable, except in temporary folders, whose files are removed with them.
+//! Makes files durable (fsync), except in temporary folders, which are removed with their files.
 
 use crate::error::{Error, Result};
 use parking_lot::RwLock;
@@ -8,24 +8,24 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The temporary folders of this process.
+/// Paths of the temporary folders of this process.
 static TEMPORARY: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
 
-/// A new folder that only this user may read. It is removed when this value is dropped, so [`sync_file`] and
-/// [`sync_folder`] do nothing for its files. A file that is moved out must be synced by itself. A process that is killed
-/// leaves its folders to [`remove_abandoned`].
+/// A temporary folder that only this user may read. It is removed when this value is dropped, so [`sync_file`] and
+/// [`sync_folder`] do nothing for its files. A file that is moved out must be synced explicitly. If the process is
+/// killed, [`remove_abandoned`] removes its folders later.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder {
     path: PathBuf,
-    /// The folder, locked as long as it is in use.
+    /// Open descriptor of the folder, which holds a lock as long as the folder is in use.
     _lock: File,
 }
 
-/// The first part of the names of temporary folders.
+/// Prefix of the names of temporary folders.
 const PREFIX: &str = "gpugraph-tmp-";
 
 impl TemporaryFolder {
-    /// Makes a folder in `parent`.
+    /// Creates a temporary folder in `parent`.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::DiskFull`].
@@ -35,7 +35,7 @@ impl TemporaryFolder {
             let path = parent.join(format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {}
-                // An earlier process with the same process id left this folder.
+                // An earlier process with the same process id has left this folder.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
                 Err(e) => return Err(Error::io("create the folder", &path, e)),
             }
@@ -58,14 +58,14 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // What can't be removed is left to whoever cleans the folder for temporary files.
+        // Errors are ignored, because nothing depends on the removal.
         let _ = std::fs::remove_dir_all(&self.path);
         TEMPORARY.write().retain(|path| *path != self.path);
     }
 }
 
-/// Removes the temporary folders in `parent` whose processes have ended without removing them. A file system without
-/// locks keeps them.
+/// Removes the temporary folders in `parent` that ended processes have left behind. On file systems without locks, it
+/// removes nothing.
 pub(crate) fn remove_abandoned(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes())
@@ -76,16 +76,16 @@ pub(crate) fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// Makes the bytes of the file at `path` durable, unless it is in a temporary folder. Its length is durable as well, but
-/// not its times.
+/// Makes the contents and the length of the file at `path` durable (fdatasync), unless it is in a temporary folder.
+/// Its timestamps may not be durable.
 ///
 /// # Errors
-/// Errors of the system.
+/// Errors of the system calls.
 pub(crate) fn sync_file(file: &File, path: &Path) -> io::Result<()> {
     if is_temporary(path) { Ok(()) } else { file.sync_data() }
 }
 
-/// Makes the name of `path` durable, by syncing its folder, unless that is temporary.
+/// Makes the directory entry of `path` durable by syncing its folder, unless the folder is temporary.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder can't be opened or synced.
@@ -121,7 +121,7 @@ mod tests {
         std::fs::write(left.path().join("a.blk"), "rows").unwrap();
         let (of_others, path) = (parent.path().join("gpugraph-1-0"), left.path().to_owned());
         std::fs::create_dir(&of_others).unwrap();
-        // As if the process had been killed: the lock is free, and the folder is there.
+        // Simulate a killed process: the lock is free, but the folder still exists.
         let TemporaryFolder { _lock: lock, .. } = &*std::mem::ManuallyDrop::new(left);
         lock.unlock().unwrap();
         remove_abandoned(parent.path());

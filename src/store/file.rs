@@ -1,4 +1,4 @@
-//! Sealed files. They are written once, from start to end, and are either complete with a checksum or absent.
+//! Sealed files. A sealed file is written once, from start to end, and is either complete with a checksum or absent.
 //!
 //! ```text
 //! byte 0   header, 64 bytes:  "gpugraph", version u32, kind u32, salt u64, zeros, checksum of these 56 bytes
@@ -7,9 +7,10 @@
 //! ```
 //!
 //! All numbers are little-endian. Header and footer checksums are xxh3-64. The body is hashed in chunks of 4 MiB, so
-//! that it can be verified in parallel. Each chunk has its xxh3-64, with a seed of salt and chunk position. The body's
-//! checksum is the xxh3-64 of these values in order and of the body's length, with the salt as seed. A file in the
-//! place of another has another salt, so it is detected even if it is intact.
+//! that it can be verified in parallel. The hash of a chunk is its xxh3-64, with a seed derived from the salt and the
+//! chunk index. The body's checksum is the xxh3-64 of the chunk hashes in order and of the body's length, with the
+//! salt as seed. The salt identifies the purpose of the file. So an intact file that was swapped with another is
+//! detected, because its salt differs.
 
 use crate::store::regular;
 use std::fs::File;
@@ -24,26 +25,26 @@ use super::replace::{TemporaryFile, temp_path};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// Version of the layout of sealed files and of all contents.
+/// Version of the layout of sealed files and of all their contents.
 pub const VERSION: u32 = 1;
-/// Number of bytes of the header, and of the footer.
+/// Size of the header, and of the footer, in bytes.
 pub const FRAME_BYTES: usize = 64;
-/// Number of bytes of the body that one chunk checksum covers.
+/// Number of bytes of the body that are hashed as one chunk.
 pub const CHUNK: usize = 4 << 20;
 
 const MAGIC: &[u8; 8] = b"gpugraph";
 const END: &[u8; 8] = b"endgraph";
-/// Size of the buffer that gathers small writes, in bytes. Large writes go directly to the file.
+/// Size of the buffer for small writes, in bytes. Large writes bypass the buffer.
 const BUFFER: usize = 1 << 20;
-/// Number of bytes after which the kernel is asked to start writing them to the disk.
+/// Number of written bytes after which the kernel is asked to start writing them to the disk.
 const BEHIND: u64 = 8 << 20;
 
-/// Kind of a file's contents: four letters that are stored in the header.
+/// Kind of a file's contents: four ASCII letters that are stored in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind(pub u32);
 
 impl Kind {
-    /// Makes the kind of four ASCII letters.
+    /// Returns the kind with these four ASCII letters.
     pub const fn new(letters: &[u8; 4]) -> Self {
         Kind(u32::from_le_bytes(*letters))
     }
@@ -64,13 +65,13 @@ pub struct Seal {
     pub checksum: u64,
 }
 
-/// Returns the seed of a chunk, or of the record at offset `chunk` of a journal. The multiplication keeps neighbouring
-/// salts and neighbouring chunks from sharing a seed.
+/// Returns the hash seed of the chunk with index `chunk`, or of the journal record at byte offset `chunk`. Because of
+/// the multiplication, neighbouring salts and neighbouring chunks do not share a seed.
 pub(super) fn chunk_seed(salt: u64, chunk: u64) -> u64 {
     salt ^ (chunk + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Combines the checksums of all chunks, given in order, into the checksum of the body.
+/// Combines the hashes of all chunks, in order, into the checksum of a body of `bytes` bytes.
 pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) -> u64 {
     let mut all = Xxh3::with_seed(salt);
     chunks.for_each(|chunk| all.update(&chunk.to_le_bytes()));
@@ -78,7 +79,7 @@ pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) 
     all.digest()
 }
 
-/// Joins `parts` to the 64 bytes of a header or footer. The last eight bytes are the checksum of the others.
+/// Concatenates `parts` into a header or footer of 64 bytes. The last eight bytes are the checksum of the others.
 fn with_checksum(parts: [&[u8]; 4]) -> [u8; FRAME_BYTES] {
     let mut bytes = [0; FRAME_BYTES];
     let mut at = 0;
@@ -101,7 +102,7 @@ fn checksum_holds(bytes: &[u8; FRAME_BYTES]) -> bool {
     u64_at(bytes, 56) == xxh3_64_with_seed(&bytes[..56], 0)
 }
 
-/// Returns the header of a file of this kind and salt. Journals use it, too.
+/// Returns the header of a sealed file or journal of this kind and salt.
 pub(crate) fn header(kind: Kind, salt: u64) -> [u8; FRAME_BYTES] {
     with_checksum([MAGIC, &VERSION.to_le_bytes(), &kind.0.to_le_bytes(), &salt.to_le_bytes()])
 }
@@ -113,7 +114,7 @@ fn footer(seal: Seal, salt: u64) -> [u8; FRAME_BYTES] {
 /// Checks a header that was read from `path` against the expected `kind` and `salt`.
 ///
 /// # Errors
-/// [`Error::Corrupt`] with the first byte that differs.
+/// [`Error::Corrupt`] with the offset of the first field that is wrong.
 pub(crate) fn check_header(path: &Path, found: &[u8; FRAME_BYTES], kind: Kind, salt: u64) -> Result<()> {
     let corrupt = |byte, what: String| Err(Error::corrupt(path, At::Byte(byte), what));
     if &found[..8] != MAGIC {
@@ -140,10 +141,11 @@ pub(crate) fn check_header(path: &Path, found: &[u8; FRAME_BYTES], kind: Kind, s
     Ok(())
 }
 
-/// Checks a footer that was read from the end of a file of `file_len` bytes. Returns the seal in it.
+/// Checks a footer that was read from the end of a file of `file_len` bytes. Returns the length and checksum that it
+/// contains.
 ///
 /// # Errors
-/// [`Error::Corrupt`] with the first byte that differs.
+/// [`Error::Corrupt`] with the offset of the first field that is wrong.
 pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64, salt: u64) -> Result<Seal> {
     let start = file_len - FRAME_BYTES as u64;
     let corrupt = |byte, what: String| Err(Error::corrupt(path, At::Byte(start + byte), what));
@@ -164,11 +166,11 @@ pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64
     Ok(seal)
 }
 
-/// Computes the checksum of a body, part by part.
+/// Computes the checksum of a body incrementally.
 struct BodyHasher {
     salt: u64,
     chunks: Vec<u64>,
-    /// Hash of the bytes after the last whole chunk.
+    /// Hash state of the last, incomplete chunk.
     open: Xxh3,
     bytes: u64,
 }
@@ -200,24 +202,25 @@ impl BodyHasher {
     }
 }
 
-/// A sealed file that is being written under a temporary name. If it is dropped unfinished, the file is removed.
+/// A sealed file that is being written under a temporary name. If this value is dropped before the file is finished,
+/// the file is removed.
 pub struct NewFile {
     file: File,
     path: PathBuf,
     temp: TemporaryFile,
     salt: u64,
     hasher: BodyHasher,
-    /// Bytes of small writes that are not hashed yet.
+    /// Bytes of small writes that are not hashed and written yet.
     buffer: Vec<u8>,
-    /// Number of bytes written so far. `pushed` is how many of them the kernel was asked to write to the disk.
+    /// Number of bytes written so far. The kernel was asked to write the first `pushed` of them to the disk.
     written: u64,
     pushed: u64,
-    /// True if a write failed, so that the body has a hole.
+    /// True if a write has failed, so that the body is incomplete.
     failed: bool,
 }
 
 impl NewFile {
-    /// Begins the file `path`. Its name is `path` + `.tmp-PID` until it is finished.
+    /// Begins a sealed file that will be named `path`. Until it is finished, its name is `path` + `.tmp-PID`.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -238,10 +241,10 @@ impl NewFile {
         })
     }
 
-    /// Appends `bytes` to the body. Large pieces are written without a copy.
+    /// Appends `bytes` to the body. Large slices are written without a copy.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Io`]; the file can then not be finished.
+    /// [`Error::DiskFull`] or [`Error::Io`]. The file can then no longer be finished.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         if self.buffer.len() + bytes.len() > BUFFER {
             self.flush()?;
@@ -251,7 +254,7 @@ impl NewFile {
             return Ok(());
         }
         self.flush()?;
-        // Write in pieces, so that data is still in the cache after hashing, and the disk starts early.
+        // Write in chunks, so that data is still in the CPU cache after hashing, and writing to the disk starts early.
         for piece in bytes.chunks(BUFFER) {
             self.hasher.update(piece);
             self.put(piece)?;
@@ -259,16 +262,16 @@ impl NewFile {
         Ok(())
     }
 
-    /// Returns the number of bytes of the body so far.
+    /// Returns the current length of the body in bytes.
     pub fn body_bytes(&self) -> u64 {
         self.written + self.buffer.len() as u64 - FRAME_BYTES as u64
     }
 
-    /// Completes the file. Returns when it is durable under its name.
+    /// Completes the file and renames it to its final name. Returns its length and checksum when it is durable.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is then removed, and `path` is unchanged. If only the
-    /// sync of the folder failed, `path` is the new file, but it may not survive a loss of power.
+    /// sync of the folder failed, `path` is the new file, but it may not survive a power failure.
     pub fn finish(mut self) -> Result<Seal> {
         let seal = self.complete()?;
         failpoint::hit("store.fsync").map_err(|e| Error::io("sync", &self.path, e))?;
@@ -279,9 +282,9 @@ impl NewFile {
         Ok(seal)
     }
 
-    /// Completes the file and renames it at once, and leaves durability to a [`super::sync::Syncer`]. Until the syncer
-    /// has waited, a loss of power may leave a file with missing bytes, which its footer and checksum reveal. A killed
-    /// process can't leave such a file.
+    /// Completes the file and renames it, but leaves syncing to a [`super::sync::Syncer`]. A power failure before
+    /// [`super::sync::Syncer::wait`] returns may leave a file with missing bytes, which its footer and checksum
+    /// reveal. A killed process can't leave such a file.
     ///
     /// # Errors
     /// Errors of [`NewFile::finish`].
@@ -306,7 +309,7 @@ impl NewFile {
         rename().map_err(|e| Error::io("rename into place", &self.path, e))
     }
 
-    /// Hashes and writes the gathered bytes.
+    /// Hashes and writes the buffered bytes.
     fn flush(&mut self) -> Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -345,7 +348,7 @@ impl NewFile {
     }
 }
 
-/// A file that has its name but may not be on the disk yet. Pass it to a [`super::sync::Syncer`].
+/// A file that has its final name but may not be durable yet. Pass it to a [`super::sync::Syncer`].
 #[must_use = "until a Syncer has waited for it, the file may not survive a loss of power"]
 pub struct Pending {
     pub(super) file: File,

@@ -1,13 +1,14 @@
-//! The journal of a stage: the finished units and their results.
+//! The journal of a stage: its completed units of work and their results.
 //!
-//! It is an append-only file. It has a 64-byte header, as in sealed files and with the stage's key as salt, and then
-//! records:
+//! It is an append-only file. It begins with a 64-byte header, as in sealed files and with the stage's key as salt,
+//! which is followed by records:
 //!
 //! ```text
-//! unit u64, length u32, check of both u32, result (length bytes), checksum of all before it u64
+//! unit u64, length u32, checksum of both u32, result (length bytes), checksum of all preceding fields u64
 //! ```
 //!
-//! A process may die at any byte. So if a record does not match its checksum, the file is cut off at that record.
+//! A process may die while it appends. So if a record does not match its checksum, the file is truncated before that
+//! record.
 
 use crate::store::regular;
 use std::collections::HashSet;
@@ -25,44 +26,44 @@ use crate::error::{At, Error, Result};
 use crate::failpoint;
 
 const KIND: Kind = Kind::new(b"JRNL");
-/// Number of bytes of a record before its result: unit, length and a checksum of both.
+/// Size in bytes of the fields of a record before its result: unit, length, and a checksum of both.
 const HEAD: usize = 16;
-/// Number of bytes of a record after its result: the record's checksum.
+/// Size in bytes of the field of a record after its result: the record's checksum.
 const TAIL: usize = 8;
-/// Maximum number of bytes of a result. A record with a larger length counts as damaged.
+/// Maximum size of a result in bytes. A record with a larger length counts as damaged.
 const LONGEST: usize = 1 << 30;
-/// Longest time between two syncs while records are appended.
+/// Interval between syncs while records are appended.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
-/// A finished unit and its result. The result is bytes whose meaning the stage defines.
+/// A completed unit and its result, whose format the stage defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Number of the unit.
+    /// Id of the unit, which the stage defines.
     pub unit: u64,
     /// Result of the unit.
     pub result: Box<[u8]>,
 }
 
 impl Record {
-    /// Makes a record whose result is `words`.
+    /// Returns a record whose result is `words`, stored as little-endian 64-bit integers.
     pub fn of_words(unit: u64, words: &[u64]) -> Record {
         Record { unit, result: words.iter().flat_map(|word| word.to_le_bytes()).collect() }
     }
 
-    /// Returns the result as `N` 64-bit numbers; `None` if the result has another length.
+    /// Returns the result as `N` 64-bit integers; `None` if the result has another length.
     pub fn words<const N: usize>(&self) -> Option<[u64; N]> {
         let (words, []) = self.result.as_chunks::<8>() else { return None };
         let words: &[[u8; 8]; N] = words.try_into().ok()?;
         Some(words.map(u64::from_le_bytes))
     }
 
-    /// Returns the bytes that a record with a result of `result` bytes takes in the file.
+    /// Returns the size in the file, in bytes, of a record whose result has `result` bytes.
     pub const fn bytes(result: u64) -> u64 {
         result + (HEAD + TAIL) as u64
     }
 
-    /// Appends the record to `out` in its stored form. Its checksums depend on the journal's `key` and on the byte
-    /// offset `at` in the file, so the record is invalid anywhere else.
+    /// Appends the encoded record to `out`. Its checksums depend on the journal's `key` and on its byte offset `at` in
+    /// the file. So it is invalid in any other journal or at any other offset.
     fn encode(&self, key: u64, at: u64, out: &mut Vec<u8>) {
         let first = out.len();
         out.extend_from_slice(&self.unit.to_le_bytes());
@@ -91,37 +92,37 @@ impl Record {
     }
 }
 
-/// Result of decoding the bytes of a journal from some offset on.
+/// Result of decoding the bytes of a journal that follow some offset.
 enum DecodedRecord {
     Whole(Record),
-    /// The bytes are only the beginning of a record, whose rest is missing.
+    /// The bytes are only the beginning of a record; the rest is missing.
     Torn,
     /// The bytes are not a valid record.
     Damaged,
 }
 
-/// Returns the checksum of a record's unit and length. Without it, a record with a damaged length would look like an
-/// incomplete last record.
+/// Returns the checksum of a record's unit and length. Without it, a record with a damaged length could not be
+/// distinguished from an incomplete last record.
 fn head_check(head: &[u8], key: u64, at: u64) -> [u8; 4] {
     (xxh3_64_with_seed(head, chunk_seed(key, at)) as u32).to_le_bytes()
 }
 
-/// A journal that is open for appending. It has one writer; threads share it behind a `Mutex`.
+/// A journal that is open for appending. It must have a single writer; threads share it behind a `Mutex`.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
     key: u64,
-    /// Number of bytes of the header and the complete records.
+    /// Byte offset of the end of the last complete record.
     end: u64,
     synced: u64,
     synced_at: Instant,
 }
 
 impl Journal {
-    /// Opens the journal of the stage with this key; creates it and its folder if necessary. Also returns its records,
-    /// duplicates included (see [`distinct`]). A journal with another key is discarded. An incomplete or damaged end is
-    /// cut off and logged.
+    /// Opens the journal of the stage with this key, and creates it and its folder if necessary. Also returns its
+    /// records, which may contain duplicates (see [`distinct`]). A journal with another key is discarded. An
+    /// incomplete or damaged end is truncated and logged.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -132,7 +133,7 @@ impl Journal {
         };
         let records = bytes.first_chunk::<FRAME_BYTES>().and_then(|found| match check_header(path, found, KIND, key) {
             Ok(()) => Some(read(&bytes, key)),
-            // Units of another table or graph are useless for this stage.
+            // A journal of another table or graph is useless for this stage.
             Err(_) if check_header(path, found, KIND, u64_at(found, 16)).is_ok() => None,
             Err(why) => {
                 tracing::warn!("{why}: its units are done again");
@@ -156,11 +157,11 @@ impl Journal {
         Ok((journal, records))
     }
 
-    /// Appends records with one write. They survive the end of this process at once, and a loss of power after the next
-    /// sync. An append syncs if the last sync was more than 2 s ago; [`Journal::sync`] syncs at once.
+    /// Appends records. When this returns, they survive the end of this process; after the next sync, they also
+    /// survive a power failure. An append syncs if the last sync was at least 2 s ago; [`Journal::sync`] always does.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Io`]. Earlier records remain, and the next append may try again.
+    /// [`Error::DiskFull`] or [`Error::Io`]. Earlier records remain valid, and the append may be retried.
     pub fn append(&mut self, records: &[Record]) -> Result<()> {
         let mut bytes = Vec::new();
         for record in records {
@@ -173,7 +174,7 @@ impl Journal {
             record.encode(self.key, self.end + bytes.len() as u64, &mut bytes);
         }
         let at = self.end;
-        // Write at a known offset rather than at the end of the file, which overwrites what a failed append has left.
+        // Write at a known offset rather than at the end of the file, to overwrite what a failed append may have left.
         let (first, rest) = bytes.split_at(failpoint::clip("journal.append.short", bytes.len()));
         failpoint::hit("journal.append")
             .and_then(|()| self.file.write_all_at(first, at))
@@ -199,16 +200,17 @@ impl Journal {
     }
 }
 
-/// The contents of a journal.
+/// Contents of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalContents {
-    /// Complete records from the start, duplicates included.
+    /// Complete records in the order of the file, which may contain duplicates.
     pub records: Vec<Record>,
-    /// Byte offset of the first damaged record, if there is one.
+    /// Byte offset of the first damaged record; `None` if there is none.
     pub damaged_at: Option<u64>,
-    /// Number of bytes of an incomplete last record, which remains if a process dies while it appends.
+    /// Number of bytes of an incomplete last record, which a process leaves if it dies while appending; 0 if there is
+    /// none.
     pub torn: u64,
-    /// Number of bytes of the header and the complete records.
+    /// Byte offset of the end of the last complete record.
     end: u64,
 }
 
@@ -218,7 +220,7 @@ impl Default for JournalContents {
     }
 }
 
-/// Reads a journal without changing it, possibly while its owner appends.
+/// Reads a journal without modifying it, even while its owner appends to it.
 ///
 /// # Errors
 /// [`Error::Corrupt`] if the header is damaged or has another key; [`Error::Io`].
@@ -231,7 +233,7 @@ pub fn peek(path: &Path, key: u64) -> Result<JournalContents> {
     Ok(read(&bytes, key))
 }
 
-/// Reads the records of a journal whose header has been checked.
+/// Decodes the records in `bytes`, the contents of a journal whose header has been checked.
 fn read(bytes: &[u8], key: u64) -> JournalContents {
     let mut found = JournalContents::default();
     loop {
@@ -248,8 +250,8 @@ fn read(bytes: &[u8], key: u64) -> JournalContents {
     }
 }
 
-/// Returns the first record of each unit, in the order of the journal. A unit may occur twice, because its rank may be
-/// lost after the record was written, but before the rank learned of it.
+/// Returns the first record of each unit, in the order of the journal. A unit may occur twice, because a rank may be
+/// lost after its record was written but before the rank was notified.
 pub fn distinct(records: &[Record]) -> Vec<Record> {
     let mut seen = HashSet::with_capacity(records.len());
     records.iter().filter(|record| seen.insert(record.unit)).cloned().collect()
@@ -260,7 +262,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Makes a record whose result has `unit` modulo 7 words.
+    /// Returns a record whose result has `unit` modulo 7 words.
     fn record(unit: u64) -> Record {
         Record::of_words(unit, &vec![unit.wrapping_mul(3); unit as usize % 7])
     }
@@ -269,7 +271,7 @@ mod tests {
         FRAME_BYTES + (0..units).map(|unit| Record::bytes(record(unit).result.len() as u64) as usize).sum::<usize>()
     }
 
-    /// The number of whole records in the first `len` bytes of a long journal.
+    /// Returns the number of complete records in the first `len` bytes of a long journal.
     fn whole_in(len: usize) -> u64 {
         (0..).take_while(|&units| bytes_of(units + 1) <= len).count() as u64
     }
@@ -326,7 +328,7 @@ mod tests {
         let path = dir.path().join("j");
         filled(&path, 4, 3);
         let good = fs::read(&path).unwrap();
-        // Flip only one bit of each byte, because every journal that is cut costs a sync.
+        // Flip only one bit of each byte, because every truncation of a journal costs a sync.
         for bit in (0..good.len()).map(|byte| byte * 8 + byte % 8) {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);

@@ -1,4 +1,4 @@
-//! Sealed files, mapped read-only. No value in a file is trusted before header, footer and lengths agree.
+//! Sealed files, mapped read-only. No value in a file is used before header, footer and lengths have been checked.
 #![allow(unsafe_code)] // mapping a file and viewing its bytes as integers have no safe form
 
 use crate::store::regular;
@@ -14,12 +14,12 @@ use super::file::{CHUNK, FRAME_BYTES, Kind, Seal, check_footer, check_header, ch
 use crate::error::{At, Error, Result};
 use crate::memory::addresses_left;
 
-// Files are viewed in place, without conversion.
+// Mapped files are used without conversion of the byte order.
 const _: () = assert!(cfg!(target_endian = "little"), "stored files are little-endian and mapped as they are");
 
-/// A sealed file mapped to memory. Its clean pages belong to the page cache, not to the process.
+/// A memory-mapped sealed file. Its clean pages count as page cache, not as memory of the process.
 ///
-/// If the file is truncated or its disk fails while it is mapped, a read raises SIGBUS. The handler of
+/// If the file is truncated or its disk fails while it is mapped, an access raises SIGBUS. The handler of
 /// [`crate::process::signals`] then prints one line and exits.
 #[derive(Debug)]
 pub struct Mapped {
@@ -30,11 +30,12 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps the sealed file `path`, which must be complete and have this kind and salt. The salt says to which graph
-    /// and place the file belongs. Only header and footer are read; [`Mapped::verify_checksum`] checks the body.
+    /// Maps the sealed file `path`, which must be complete and have this kind and salt. The salt identifies the graph
+    /// and the role of the file. Only header and footer are read; [`Mapped::verify_checksum`] checks the body.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] with the first byte that differs; [`Error::Io`] if the file can't be opened, read or mapped.
+    /// [`Error::Corrupt`] with the offset of the first field that is wrong; [`Error::Io`] if the file can't be opened,
+    /// read or mapped.
     pub fn open(path: &Path, kind: Kind, salt: u64) -> Result<Mapped> {
         let file = regular::open(path).map_err(|e| Error::io("open", path, e))?;
         let len = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
@@ -47,9 +48,9 @@ impl Mapped {
         check_header(path, &edge, kind, salt)?;
         file.read_exact_at(&mut edge, len - FRAME_BYTES as u64).map_err(|e| Error::io("read", path, e))?;
         let seal = check_footer(path, &edge, len, salt)?;
-        // SAFETY: sealed files are never changed in place, only replaced by rename, which leaves this inode unchanged.
-        // If anyone else changes a file: every value is checked before it is used as an index, and a truncation ends
-        // the process through SIGBUS.
+        // SAFETY: sealed files are never modified in place, only replaced by rename, which leaves this inode
+        // unchanged. If another process modifies a file nevertheless: every value is checked before it is used as an
+        // index, and a truncation ends the process through SIGBUS.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| map_failed(path, len, e))?;
         if map.len() as u64 != len {
             return Err(Error::corrupt(path, At::Byte(len), "the file changed its length while it was opened"));
@@ -62,7 +63,7 @@ impl Mapped {
         &self.path
     }
 
-    /// Returns the body. It starts at a multiple of 64 bytes.
+    /// Returns the body. Its address is a multiple of 64 bytes.
     pub fn body(&self) -> &[u8] {
         &self.map[FRAME_BYTES..self.map.len() - FRAME_BYTES]
     }
@@ -91,8 +92,8 @@ impl Mapped {
         )
     }
 
-    /// Reads the whole body in parallel, and compares its checksum with the footer's. It drops the pages of each chunk
-    /// afterwards, so that verifying large files takes little memory.
+    /// Reads the whole body in parallel, and compares its checksum with the checksum in the footer. It drops the pages
+    /// of each chunk afterwards, so that verifying large files takes little memory.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -120,26 +121,26 @@ impl Mapped {
         self.body().len() as u64
     }
 
-    /// Frees the memory pages into which the file was read.
+    /// Drops all pages of the body from the process, as [`Self::drop_range`] does for a range.
     pub fn release(&self) {
         self.drop_range(0..self.body().len());
     }
 
-    /// Drops the pages of the bytes `range` of the body from the process. They stay in the page cache, and a later read
-    /// maps them again. Ranges beyond the body are cut.
+    /// Drops the pages of the byte range `range` of the body from the process (madvise). They stay in the page cache,
+    /// and a later access maps them again. The range is clamped to the body.
     pub fn drop_range(&self, range: Range<usize>) {
         let body = self.body().len();
         let (start, end) = (range.start.min(body), range.end.min(body));
         if start < end {
-            // SAFETY: the mapping is shared and read-only, so a dropped page comes back from the file with the same
-            // bytes; borrowed slices stay valid.
+            // SAFETY: the mapping is shared and read-only, so a dropped page is mapped again with the same bytes of
+            // the file; borrowed slices stay valid.
             let _ =
                 unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, FRAME_BYTES + start, end - start) };
         }
     }
 }
 
-/// Returns the error for a file of `bytes` bytes that the system refused to map.
+/// Returns the error for a file of `bytes` bytes for which mmap failed with `e`.
 pub(super) fn map_failed(path: &Path, bytes: u64, e: std::io::Error) -> Error {
     match e.raw_os_error() {
         Some(libc::ENOMEM) => Error::unmapped(path, bytes, addresses_left(), ", or set limits.host_memory to less", &e),

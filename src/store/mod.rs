@@ -1,14 +1,14 @@
-//! Files that are either complete or absent, and are checked before they are trusted.
+//! Storage: files that are either complete or absent, and are checked before their contents are used.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `file`, `map` | sealed files: written once with a checksum, and mapped for reading |
-//! | `journal`, `checkpoint` | the progress of a stage: its finished units, or a copy of its arrays |
-//! | `disk_array` | files of work in progress, written and read at known offsets, or mapped |
+//! | `file`, `map` | sealed files: written once with a checksum, and memory-mapped for reading |
+//! | `journal`, `checkpoint` | the progress of a stage: its completed units, or a copy of its arrays |
+//! | `disk_array` | files for work in progress, written and read at given offsets, or memory-mapped |
 //! | `scratch` | temporary files without a name, to which threads append |
-//! | `regular` | opening regular files, and refusing anything else |
+//! | `regular` | opens regular files, and refuses pipes, devices and other kinds of files |
 //! | `replace` | atomic replacement of small files |
-//! | `durable`, `sync` | syncing files, except in temporary folders, at once or in the background |
+//! | `durable`, `sync` | fsync of files and folders, at once or in the background |
 //! | `os` | system calls |
 
 pub mod checkpoint;

@@ -1,4 +1,4 @@
-//! System calls for which std has no safe form.
+//! Wrappers of system calls for which std has no safe interface.
 #![allow(unsafe_code)] // system calls on a descriptor or a path that outlives them
 
 use std::ffi::CString;
@@ -9,21 +9,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting. So the fsync
-/// at the end has little left to do, and a small memory cgroup never fills with dirty pages.
+/// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting. Then a
+/// later fsync takes little time, and a small memory cgroup does not fill with dirty pages.
 ///
-/// It is a hint. File systems that lack it only lose speed, so a failure is ignored.
+/// This is a hint. If a file system does not support it, only speed is lost, so errors are ignored.
 pub fn start_writeback(file: &File, offset: u64, len: u64) {
     let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else { return };
     // SAFETY: the descriptor is open while `file` is borrowed, and no memory is passed.
     unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-/// Waits until a read of `file` would not block, for at most `patience`, or until a signal comes. Returns false if a
-/// read would still block.
+/// Waits until a read of `file` would not block, at most for the time `patience` and at most until a signal arrives.
+/// Returns false if a read would still block.
 ///
 /// # Errors
-/// Errors of the system.
+/// Errors of the system call.
 pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
     let mut poll = libc::pollfd { fd: file.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
@@ -38,7 +38,7 @@ pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// Returns the number of bytes that were written to a pipe and not yet read from it; `None` if `file` is not a pipe.
+/// Returns the number of bytes in the pipe `file` that have not been read yet; `None` if `file` is not a pipe.
 pub fn unread(file: &impl AsFd) -> Option<u64> {
     let descriptor = file.as_fd().as_raw_fd();
     let mut bytes: libc::c_int = 0;
@@ -52,15 +52,15 @@ pub fn unread(file: &impl AsFd) -> Option<u64> {
     (known && is_pipe).then(|| bytes.max(0) as u64)
 }
 
-/// Returns the bytes of this process's own memory: anonymous and shared pages, without clean pages of mapped files.
-/// Returns 0 if the system does not report it.
+/// Returns the resident memory of this process in bytes: anonymous and shared-memory pages, without pages of mapped
+/// files. Returns 0 if the kernel does not report it.
 pub fn own_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse().ok());
     ["RssAnon:", "RssShmem:"].iter().filter_map(|key| kib(key)).map(|kib: u64| kib << 10).sum()
 }
 
-/// Returns the processor time of all threads of this process.
+/// Returns the CPU time (user and system) of all threads of this process; 0 if it can't be read.
 pub fn processor_time() -> Duration {
     // SAFETY: a struct of integers, for which all zeros is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -72,18 +72,18 @@ pub fn processor_time() -> Duration {
     of(usage.ru_utime) + of(usage.ru_stime)
 }
 
-/// Returns the bytes read from disks for this process, mapped files included, and the bytes written to disks. They are
-/// 0 if the system does not report them.
+/// Returns (bytes read from disks, bytes written to disks) by this process, including accesses to mapped files. They
+/// are 0 if the kernel does not report them.
 pub fn disk_bytes() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok()).unwrap_or(0);
     (of("read_bytes:"), of("write_bytes:"))
 }
 
-/// Returns the bytes that an unprivileged process may still write to the file system of `path`, which must exist.
+/// Returns the free space, in bytes, for unprivileged processes on the file system of `path`, which must exist.
 ///
 /// # Errors
-/// Errors of the system, for example that `path` does not exist.
+/// Errors of the system call, for example if `path` does not exist.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: a struct of integers, for which all zeros is a value.
@@ -95,8 +95,8 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(found.f_bavail as u64 * found.f_frsize as u64)
 }
 
-/// Whether `path`, or its nearest existing ancestor, is on a file system that only this machine uses: ext2 to 4, XFS,
-/// Btrfs, ZFS, F2FS, tmpfs, or overlays of them. Unknown kinds count as shared.
+/// Returns true if `path`, or its nearest existing ancestor, is on a local file system, which no other machine shares:
+/// ext2 to ext4, XFS, Btrfs, ZFS, F2FS, tmpfs or overlayfs. Unknown kinds count as shared.
 ///
 /// # Source
 /// `linux/magic.h`; statfs(2).
@@ -108,7 +108,7 @@ pub fn is_local(path: &Path) -> bool {
     let mut found: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `path` ends in a zero byte, and `found` is a writable struct of the type that the call fills in.
     let status = unsafe { libc::statfs(path.as_ptr(), &mut found) };
-    // The field is signed on some machines.
+    // The type of the field is signed on some platforms.
     status == 0 && LOCAL.contains(&(found.f_type as u64 & 0xffff_ffff))
 }
 

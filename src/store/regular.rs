@@ -1,20 +1,20 @@
 //! Opens the files of a workdir, and refuses anything but a regular file. A FIFO instead of a file would block the
-//! process until somebody writes to the FIFO. A link would redirect a write to a file outside the workdir.
+//! process until another process writes to it. A symbolic link could redirect a write to a file outside the workdir.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a file for reading. Links are followed.
+/// Opens a file for reading. Symbolic links are followed.
 ///
 /// # Errors
-/// Errors of the system. If `path` is not a regular file, the error says what it is.
+/// Errors of the system calls. If `path` is not a regular file, the error names its kind.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path, 0)
 }
 
-/// Reads a whole file. Links are followed.
+/// Reads a whole file. Symbolic links are followed.
 ///
 /// # Errors
 /// Errors of [`open`].
@@ -25,10 +25,10 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file for writing with these `options`. Links are refused.
+/// Opens a file for writing with these `options`. Symbolic links are an error.
 ///
 /// # Errors
-/// Errors of [`open`]; an error for a link.
+/// Errors of [`open`]; an error if `path` is a symbolic link.
 pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     if path.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
         return Err(refused("a link"));
@@ -36,7 +36,7 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
     open_with(options.write(true), path, libc::O_NOFOLLOW)
 }
 
-/// Creates a file for writing, or empties an existing file. Links are refused.
+/// Creates a file for writing, or truncates an existing file. Symbolic links are an error.
 ///
 /// # Errors
 /// Errors of [`open_to_write`].
@@ -45,9 +45,9 @@ pub fn create(path: &Path) -> io::Result<File> {
 }
 
 fn open_with(options: &mut OpenOptions, path: &Path, flags: i32) -> io::Result<File> {
-    // Opening a device may already have effects, so check the path first.
+    // Opening a device may have side effects, so check the path first.
     path.metadata().map_or(Ok(()), |meta| check(&meta))?;
-    // If a FIFO takes the file's place now, opening it does not wait.
+    // With O_NONBLOCK, the call does not block even if a FIFO has replaced the file since the check.
     let file = options.custom_flags(libc::O_NONBLOCK | flags).open(path)?;
     check(&file.metadata()?)?;
     Ok(file)
@@ -56,7 +56,7 @@ fn open_with(options: &mut OpenOptions, path: &Path, flags: i32) -> io::Result<F
 fn check(meta: &Metadata) -> io::Result<()> {
     let kind = meta.file_type();
     match kind.is_file() || kind.is_dir() {
-        true => Ok(()), // for a folder the system returns an error
+        true => Ok(()), // a later system call returns the error for a folder
         false if kind.is_fifo() => Err(refused("a FIFO")),
         false if kind.is_socket() => Err(refused("a socket")),
         false => Err(refused("a device")),
@@ -68,7 +68,7 @@ fn refused(found: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
-/// Whether `error`, from [`open`] or [`open_to_write`], says that the path is not a regular file.
+/// Returns true if `error`, from [`open`] or [`open_to_write`], means that the path is not a regular file.
 pub fn refuses(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none()
 }

@@ -1,5 +1,5 @@
-//! Atomic replacement of small files such as JSON. A reader finds either the old bytes or the new, even if the process
-//! dies.
+//! Atomic replacement of small files such as JSON. A reader sees either the old or the new contents, even if the
+//! process dies.
 
 use super::durable::{sync_file, sync_folder};
 use crate::store::regular;
@@ -9,19 +9,20 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Makes `bytes` the durable content of `path`. It writes a temporary file, syncs it, renames it, and syncs the folder.
+/// Atomically replaces the contents of `path` by `bytes`, durably: writes a temporary file, syncs it, renames it, and
+/// syncs the folder.
 ///
 /// # Errors
-/// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is then removed, and the old content remains. If only the
-/// last step failed, the new content is in place, but it may not survive a loss of power.
+/// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is then removed, and the old contents remain. If only the
+/// last step failed, `path` has the new contents, but they may not survive a power failure.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, true)?;
     failpoint::hit("replace.dirsync").map_err(|e| Error::io("sync the folder of", path, e))?;
     sync_folder(path)
 }
 
-/// Replaces a file like [`replace`], but does not wait until the bytes reach the disk. It is for files whose loss costs
-/// nothing, such as `status.json`. If the process dies, the file has either the old bytes or the new.
+/// Replaces a file atomically like [`replace`], but without syncing. It is for files whose loss does not matter, such
+/// as `status.json`. If the process dies, the file has either the old or the new contents.
 ///
 /// # Errors
 /// Errors of [`replace`].
@@ -29,8 +30,8 @@ pub fn replace_volatile(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, false)
 }
 
-/// Returns the path of the regular file that a write to `path` must create or replace. It follows links, even to a file
-/// that does not exist yet, because renaming a file over a link would replace the link itself.
+/// Resolves the symbolic links of an output path. Returns the path of the regular file that a write to `path` must
+/// create or replace. Without this, renaming a temporary file over a link would replace the link itself.
 ///
 /// # Errors
 /// [`Error::Usage`] if `path` exists and is not a regular file, or is `-`; [`Error::Io`] if it can't be examined.
@@ -50,11 +51,11 @@ pub fn target(path: &Path) -> Result<PathBuf> {
     };
     let mut target = path.to_owned();
     while let Ok(next) = target.read_link() {
-        target.set_file_name(next); // the link's target is relative to its folder, unless it is absolute
+        target.set_file_name(next); // the target of a link is relative to the folder of the link, unless it is absolute
     }
     match target.file_name() {
         None => Err(refused("a path without a file name")),
-        // Links below /proc may point to such a file.
+        // A link below /proc may point to such a file.
         Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
         Some(_) => Ok(target),
     }
@@ -62,7 +63,7 @@ pub fn target(path: &Path) -> Result<PathBuf> {
 
 fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     let mut temp = TemporaryFile::new(temp_path(path));
-    // A clock decides when volatile files are written, so tests could not count hits of their failpoints.
+    // Volatile files are written at intervals, so the number of hits of their failpoints would vary.
     let hit = |name| if durable { failpoint::hit(name) } else { Ok(()) };
     let mut write = || -> io::Result<()> {
         hit("replace.create")?;
@@ -79,16 +80,16 @@ fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     write().map_err(|e| Error::io("replace", path, e))
 }
 
-/// Returns the path that a file has until it is complete: `PATH.tmp-PID`. It is in the same folder, so that a rename is
-/// enough.
+/// Returns the temporary path of a file until it is complete: `PATH.tmp-PID`. It is in the same folder, so that a
+/// rename completes the file.
 pub(crate) fn temp_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".tmp-{}", std::process::id()));
     name.into()
 }
 
-/// The temporary name of a file. If this is dropped before the file has its final name, it removes the file, because a
-/// partial file is useless.
+/// Guard of a file with a temporary name. If it is dropped before [`TemporaryFile::rename`] has succeeded, it removes
+/// the incomplete file.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     path: PathBuf,
@@ -104,10 +105,10 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// Gives the file its final name.
+    /// Renames the file to its final name.
     ///
     /// # Errors
-    /// Errors of the system; the file keeps its temporary name.
+    /// Errors of the system call; the file then still has its temporary name.
     pub fn rename(&mut self, to: &Path) -> io::Result<()> {
         std::fs::rename(&self.path, to)?;
         self.renamed = true;
@@ -123,7 +124,7 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Creates the folder of `path` if it does not exist.
+/// Creates the parent folder of `path`, and the folders above it, if they do not exist.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -131,20 +132,20 @@ pub fn make_folder_of(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), make_folder)
 }
 
-/// Calls [`remove_leftovers`] for `folder` and all folders below it.
+/// Calls [`remove_leftovers`] for `folder` and all its subfolders, recursively.
 ///
 /// # Errors
 /// Errors of [`remove_leftovers`].
 pub fn remove_leftovers_below(folder: &Path) -> Result<()> {
     remove_leftovers(folder)?;
     let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    // Links are not followed.
+    // Symbolic links are not followed.
     let mut folders = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.try_for_each(|entry| remove_leftovers_below(&entry.path()))
 }
 
-/// Removes incomplete files of killed processes, named `*.tmp-PID`, from `folder` (not from folders below it). Only the
-/// holder of the workdir's lock may call it, and before it writes. Returns the number of files removed.
+/// Removes the incomplete files of killed processes, named `*.tmp-PID`, from `folder` (but not from its subfolders).
+/// Only the holder of the workdir's lock may call it, before it writes any file. Returns the number of removed files.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder can't be listed or a file in it can't be removed. A missing folder is not an error.
@@ -166,7 +167,7 @@ pub fn remove_leftovers(folder: &Path) -> Result<u64> {
     Ok(removed)
 }
 
-/// Creates a folder, and the folders above it, if they do not exist.
+/// Creates the folder `path`, and the folders above it, if they do not exist.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`].

@@ -1,4 +1,4 @@
-//! Temporary files without a name, to which threads append, and which they read back or map.
+//! Unlinked temporary files, to which threads append, and which they read back or memory-map.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
 use crate::error::{Error, Result};
@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// File for data that does not fit memory. It is unlinked as soon as it is created, so a killed job leaves nothing
-/// behind.
+/// Temporary file for data that does not fit in memory. It is unlinked as soon as it is created, so a killed job
+/// leaves no file behind.
 #[derive(Debug)]
 pub struct ScratchFile {
     path: PathBuf,
@@ -20,7 +20,7 @@ pub struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// Creates the file at `path` and removes its name. Each write hits `failpoint`.
+    /// Creates the file at `path` and unlinks it. Each write triggers the failpoint `failpoint`.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -36,7 +36,7 @@ impl ScratchFile {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Appends `pieces`, one after the other. Returns the offset of the first.
+    /// Appends the slices `pieces`, one after the other. Returns the byte offset of the first one.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -52,7 +52,7 @@ impl ScratchFile {
         Ok(offset)
     }
 
-    /// Fills `bytes` with the bytes of the file from offset `at` on.
+    /// Fills `bytes` with the bytes of the file at byte offset `at`.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -60,12 +60,13 @@ impl ScratchFile {
         self.file.read_exact_at(bytes, at).map_err(|e| Error::io("read a temporary file", &self.path, e))
     }
 
-    /// Maps `bytes` bytes of the file from offset `at` on. Their pages belong to the page cache, not to the process.
+    /// Maps `bytes` bytes of the file at byte offset `at`. Their pages count as page cache, not as memory of the
+    /// process.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn map(&self, at: u64, bytes: usize) -> Result<Mmap> {
-        // SAFETY: the file has no name, so nobody else opens it, and no byte of it is written twice.
+        // SAFETY: the file has no name, so no other process can open it, and no byte of it is written twice.
         let map = unsafe { MmapOptions::new().offset(at).len(bytes).map(&self.file) };
         map.map_err(|e| Error::io("map a temporary file", &self.path, e))
     }

@@ -1,4 +1,4 @@
-//! Makes finished files durable in the background: one thread syncs them while the job goes on.
+//! Makes finished files durable in the background: one thread syncs them while the job continues.
 
 use crate::store::regular;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -13,12 +13,13 @@ use super::file::{Pending, Seal};
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Maximum number of files that wait with an open descriptor, because a process may open only 1024 files by default.
-/// Other files are opened again when they are synced.
+/// Maximum number of queued files whose descriptor stays open, because a process may open only 1024 files by default.
+/// Other files are reopened when they are synced.
 const OPEN: usize = 64;
 
-/// Syncs files in the background. A job has one syncer. If it is dropped, it leaves waiting files to the system. Nobody
-/// relies on their durability yet, and after a signal the process must not wait until gigabytes have reached a disk.
+/// Background thread that syncs files. A job has one syncer. If it is dropped, the files that are still queued are not
+/// synced: nothing relies on their durability yet, and after a signal the process must not wait until gigabytes have
+/// been written to disk.
 pub struct Syncer {
     shared: Arc<SharedBacklog>,
     thread: Option<JoinHandle<()>>,
@@ -48,10 +49,10 @@ impl SharedBacklog {
 }
 
 impl Syncer {
-    /// Starts the syncer's thread.
+    /// Starts the syncer and its thread.
     ///
     /// # Errors
-    /// [`Error::Addresses`] if the system allows no more threads.
+    /// [`Error::Addresses`] if the thread can't be started.
     pub fn start() -> Result<Syncer> {
         let shared = Arc::new(SharedBacklog::default());
         let for_thread = Arc::clone(&shared);
@@ -62,7 +63,7 @@ impl Syncer {
         Ok(Syncer { shared, thread: Some(thread) })
     }
 
-    /// Queues a file to be synced, without waiting. Returns the file's seal.
+    /// Queues a file to be synced, without waiting. Returns the length and checksum of the file.
     pub fn push(&self, pending: Pending) -> Seal {
         let mut state = self.shared.state.lock();
         let file = (state.queue.len() < OPEN).then_some(pending.file);
@@ -71,7 +72,8 @@ impl Syncer {
         pending.seal
     }
 
-    /// Returns the first error so far, without waiting. It is for files that only this process reads.
+    /// Returns the first error since the last call, without waiting for queued files. It is enough for files that only
+    /// this process reads, because they need not be durable.
     ///
     /// # Errors
     /// Errors of [`Syncer::wait`].
@@ -79,7 +81,8 @@ impl Syncer {
         self.shared.state.lock().error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits until every file pushed so far is durable under its name. Call it before the manifest records the files.
+    /// Waits until every file pushed so far and its directory entry are durable. It must be called before the manifest
+    /// refers to the files.
     ///
     /// # Errors
     /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may then not be
@@ -125,7 +128,7 @@ fn run(shared: &SharedBacklog) {
         state.busy = false;
         shared.changed.notify_all();
         match done {
-            // The file has been removed since, so nobody needs it.
+            // The file has been removed meanwhile, so it need not be durable.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) => {
                 let error = Error::io("sync", &path, e);
@@ -133,7 +136,7 @@ fn run(shared: &SharedBacklog) {
             }
             Ok(()) => {}
         }
-        // One path in a folder is enough to sync the folder.
+        // One path per folder is enough to sync the folder.
         let known = state.folders.iter().any(|known| known.parent() == path.parent());
         if !known {
             state.folders.insert(path);

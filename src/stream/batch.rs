@@ -1,35 +1,35 @@
-//! Cuts the rows of a graph into batches that fit a device's memory. A batch is as many whole blocks as fit, or a part
-//! of one block.
+//! Divides the rows of a graph into batches that fit a device's memory. A batch is as many whole blocks as fit, or a
+//! part of one block.
 
 use crate::graph::{BlockSize, BlockStore};
 use std::ops::Range;
 
-/// Consecutive rows of a block, or consecutive entries (neighbours) of one row.
+/// A segment of a block: consecutive rows, or consecutive entries (neighbours) of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Index of the block that has the rows.
+    /// Index of the block that contains the rows.
     pub block: usize,
-    /// Range of rows, counted from the block's first row.
+    /// Range of rows, relative to the block's first row.
     pub rows: Range<usize>,
-    /// Range of the entries (neighbours) of these rows, counted from the block's first entry. A [split](Cut::Entries)
-    /// row has only a part of its entries in the range.
+    /// Range of the entries (neighbours) of these rows, relative to the block's first entry. If the row is
+    /// [split](Cut::Entries), the range contains only a part of its entries.
     pub entries: Range<usize>,
-    /// True if the block ends with this segment.
+    /// Whether this segment is the end of the block.
     pub ends_block: bool,
 }
 
 impl Segment {
-    /// Returns the segment's first row, as a row number of the graph.
+    /// Returns the index, in the graph, of the segment's first row.
     pub fn first_row(&self, graph: &BlockStore) -> u32 {
         graph.first_row(self.block) + self.rows.start as u32
     }
 }
 
-/// Consecutive rows that are in device memory together: whole blocks, or a part of one block.
+/// Consecutive rows that are in device memory at the same time: whole blocks, or a part of one block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowBatch {
-    /// Segments in the order of their rows. They belong to consecutive blocks. If a block is cut, the batch has only
-    /// one segment.
+    /// Segments in the order of their rows, from consecutive blocks. A batch that is a part of a block has only one
+    /// segment.
     pub segments: Vec<Segment>,
     /// Number of rows of all segments.
     pub rows: u64,
@@ -56,7 +56,7 @@ impl RowBatch {
         batch
     }
 
-    /// Returns the batch's first row, as a row number of the graph; 0 for an empty batch.
+    /// Returns the index, in the graph, of the batch's first row; 0 for an empty batch.
     pub fn first_row(&self, graph: &BlockStore) -> u32 {
         self.segments.first().map_or(0, |segment| segment.first_row(graph))
     }
@@ -70,16 +70,15 @@ impl RowBatch {
 /// Positions at which a block that does not fit device memory may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// A block may be cut between rows only.
+    /// Between rows only.
     Rows,
-    /// A block may be cut between rows. A row that does not fit alone may also be cut between its entries: a hub may
-    /// have 10^8 neighbours.
+    /// Between rows, and between the entries of a row that does not fit by itself (a hub may have 10^8 neighbours).
     Entries,
 }
 
-/// Cuts the blocks `blocks` of `graph` into the largest batches that `fits` accepts. Returns `None` if the smallest
-/// part that `cut` allows does not fit. If the graph is [not local](BlockStore::is_local), blocks stay whole. If `fits`
-/// accepts a batch, it must also accept it with fewer rows or entries.
+/// Divides the blocks `blocks` of `graph` into the largest batches that `fits` accepts. Returns `None` if the smallest
+/// part that `cut` allows does not fit. If the graph is [not local](BlockStore::is_local), blocks are not cut. If
+/// `fits` accepts a batch, it must also accept every part of the batch.
 pub fn batches(
     graph: &BlockStore,
     blocks: Range<usize>,
@@ -114,7 +113,8 @@ pub fn batches(
     Some(all)
 }
 
-/// Cuts one block, which does not fit as a whole, into batches. Returns `None` if even the smallest part does not fit.
+/// Cuts a block that does not fit as a whole into batches. Returns `None` if the smallest part that `cut` allows does
+/// not fit.
 fn cut_block(graph: &BlockStore, block: usize, cut: Cut, fits: &impl Fn(&RowBatch) -> bool) -> Option<Vec<RowBatch>> {
     let offsets = graph.block(block).offsets;
     let rows = offsets.len() - 1;
@@ -153,7 +153,8 @@ fn cut_block(graph: &BlockStore, block: usize, cut: Cut, fits: &impl Fn(&RowBatc
     Some(all)
 }
 
-/// Returns the largest number in `start..=most` that `fits` accepts, by binary search; `start` counts as accepted.
+/// Returns the largest number in `start..=most` that `fits` accepts, found by binary search. It assumes that `fits`
+/// accepts `start`.
 pub(super) fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut fit, mut too_many) = (start, most + 1);
     while too_many - fit > 1 {
@@ -169,8 +170,7 @@ mod tests {
     use crate::graph::{DegreeRuns, Half, Layout, stored};
     use proptest::prelude::*;
 
-    /// Makes a graph of `rows.len()` rows in blocks of about `target` entries. Row `v` has `rows[v]` entries, but at
-    /// most `v`.
+    /// Makes a graph of `rows.len()` rows in blocks of about `target` entries. Row `v` has `min(rows[v], v)` entries.
     fn graph(rows: &[u32], target: u64) -> BlockStore {
         let folder = tempfile::tempdir().expect("a folder");
         let degree = rows.iter().copied().max().unwrap_or(0).max(1);
@@ -195,8 +195,8 @@ mod tests {
         }
     }
 
-    /// Checks that batches contain every row once and in order, and that each batch is as large as fits: whole blocks,
-    /// or a part of one block.
+    /// Checks that batches contain every row once and in order, and that each batch is the largest that fits: whole
+    /// blocks, or a part of one block.
     fn check(graph: &BlockStore, blocks: Range<usize>, fits: impl Fn(&RowBatch) -> bool) -> Result<(), TestCaseError> {
         let rows = blocks.clone().flat_map(|b| (0..graph.block(b).rows()).map(move |at| (b, at)));
         let mut rows = rows.collect::<Vec<_>>().into_iter().peekable();
@@ -223,11 +223,11 @@ mod tests {
                 entries += segment.entries.len() as u64;
             }
             prop_assert_eq!((batch.rows, batch.entries), (count, entries));
-            // The next row would not have fitted, or after whole blocks the next block.
+            // With the next row, or the next block if the batch is whole blocks, the batch would not have fitted.
             let Some(&(b, at)) = rows.peek() else { continue };
             let end = if at > 0 { at + 1 } else { graph.block(b).rows() };
             let longer = (at..end).fold(batch.clone(), |longer, at| longer.with(&row(graph, b, at)));
-            // The number of segments matters, too: the next rows would be one more segment.
+            // `fits` may limit the number of segments, too: rows of the next block would be one more segment.
             let mut merged = RowBatch { segments: batch.segments.clone(), ..longer };
             merged.segments.extend((at == 0).then(|| row(graph, b, 0)));
             prop_assert!(at == 0 && !batch.is_whole() || !fits(&merged));
@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(parts.iter().filter(|part| part.segments[0].ends_block).count(), graph.len());
     }
 
-    /// Checks that batches cut between entries contain every entry once and in order. Only a row that does not fit
-    /// alone may be split.
+    /// Checks that with [`Cut::Entries`] batches contain every entry once and in order, and that only a row that does
+    /// not fit by itself is split.
     fn check_split(graph: &BlockStore, most: u64) -> Result<(), TestCaseError> {
         let fits = |batch: &RowBatch| batch.rows + batch.entries <= most;
         let all = batches(graph, 0..graph.len(), Cut::Entries, fits);

@@ -1,5 +1,5 @@
 //! Copies batches of rows to device memory: first the resident batch, which stays there, and then the passing batches,
-//! which follow each other in slots (buffers). The loader runs on its own thread, while another thread works on the
+//! which follow each other in slots (buffers). The loader runs on its own thread, while another thread processes the
 //! batches.
 
 use super::CancelCheck;
@@ -12,23 +12,23 @@ use crate::graph::{BlockStore, Placement};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
-/// Rows of a batch in device memory.
+/// The rows of a batch in device memory.
 #[derive(Clone, Copy)]
 pub struct ResidentRows {
-    /// Start of each row in `targets`, and the end of the last row: one word more than there are rows.
+    /// Start of each row in `targets`, followed by the end of the last row (rows + 1 elements).
     pub starts: DeviceSlice<u32>,
     /// Entries (neighbours) of all rows, row after row.
     pub targets: DeviceSlice<u32>,
 }
 
 impl ResidentRows {
-    /// Divides `slot`, a buffer in device memory, between the starts and the targets of the rows of `batch`.
+    /// Divides `slot`, a buffer in device memory, into the row starts and the targets of `batch`.
     pub fn in_slot(slot: DeviceSlice<u32>, batch: &RowBatch) -> ResidentRows {
         let after = slice_bytes::<u32>(batch.rows + 1) / 4;
         ResidentRows { starts: slot.part(0..batch.rows + 1), targets: slot.part(after..after + batch.entries) }
     }
 
-    /// Returns the bytes of device memory that the rows of `batch` take in a slot (buffer).
+    /// Returns the number of bytes that `batch` occupies in a slot (buffer in device memory).
     pub fn slot_bytes(batch: &RowBatch) -> u64 {
         slice_bytes::<u32>(batch.rows + 1) + slice_bytes::<u32>(batch.entries)
     }
@@ -49,7 +49,7 @@ impl ResidentRows {
 
 /// Rows whose copy to the device is in flight.
 pub struct Arrival {
-    /// Event that is done when the copy is done. The device may use the rows after this event.
+    /// Event that is recorded after the copy. The device may use the rows after this event.
     pub copied: Event,
     /// The rows that are copied.
     pub rows: Arriving,
@@ -57,9 +57,9 @@ pub struct Arrival {
 
 /// The rows that a copy moves to the device.
 pub enum Arriving {
-    /// The next segments of the resident batch; the number says how many.
+    /// The next segments of the resident batch. The field is their count.
     Resident(usize),
-    /// A passing batch, with its number and the slot (buffer) that receives it.
+    /// A passing batch, with its index and the slot (buffer) that receives it.
     Passing(usize, DeviceSlice<u32>),
 }
 
@@ -70,26 +70,26 @@ pub type ResidentStep<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 pub struct Loader<'l, 'r> {
     /// Graph whose rows are loaded.
     pub graph: &'l BlockStore,
-    /// Addresses of the graph's blocks on GPUs; `None` if blocks come from the host.
+    /// Addresses of the graph's blocks on GPUs; `None` if blocks are copied from the host.
     pub placement: Option<&'l Placement>,
-    /// Relay through which all ranks load the resident batch together, and the GPU memory (arena) to which the batch is
-    /// copied. `None` if this rank loads the batch alone.
+    /// Relay through which all ranks load the resident batch together, and the arena (all GPU memory of this rank) to
+    /// which the batch is copied. `None` if this rank loads the batch alone.
     pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
     /// Uploader that makes the copies.
     pub uploader: &'l mut Uploader,
-    /// Function that returns the number of the next passing batch. If there is no batch of this number, loading ends.
+    /// Function that returns the index of the next passing batch. Loading ends at an index that is out of range.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
-    /// Callback that is called while copies are started. An error ends the loading.
+    /// Callback that is called while copies are started. If it returns an error, loading stops with this error.
     pub check_cancelled: CancelCheck<'l>,
-    /// Channel that delivers free slots, which are buffers for passing batches.
+    /// Channel that delivers free slots (buffers for passing batches).
     pub free_slots: Receiver<DeviceSlice<u32>>,
-    /// Channel to which arrivals are sent, in order. An error is the last message.
+    /// Channel to which arrivals are sent, in order. After an error no message follows.
     pub arrivals: Sender<Result<Arrival>>,
 }
 
 impl Loader<'_, '_> {
-    /// Copies the resident batch in the steps `resident`, then the batches of `passing` whose numbers `next` returns.
-    /// Ends when all are sent or the receiver of the arrivals is gone.
+    /// Copies the resident batch step by step, as `resident` lists it. Then copies those of the batches `passing` whose
+    /// indices `next` returns. Returns when all arrivals are sent or when the receiver of the arrivals is gone.
     pub fn run(mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch]) {
         if let Err(e) = self.load_all(resident, passing) {
             let _ = self.arrivals.send(Err(e));
@@ -122,7 +122,8 @@ impl Loader<'_, '_> {
         Ok(())
     }
 
-    /// Starts the copies of some segments and sends their arrival. Returns false if the receiver is gone.
+    /// Starts the copies of some segments of rows, and sends an [`Arrival`] for them. Returns false if the receiver of
+    /// the arrivals is gone.
     fn load<'i>(
         &mut self,
         places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,
@@ -132,7 +133,7 @@ impl Loader<'_, '_> {
         let copies: Vec<_> = places.map(|(segment, place)| place.copies(self.graph, self.placement, segment)).collect();
         let copied = match &mut self.relay {
             Some((relay, arena)) => {
-                // Starts of rows are rebased as soon as they arrive, so other ranks must not copy the starts from this
+                // Row starts are rebased on the GPU as soon as they arrive, so other ranks must not copy them from this
                 // GPU.
                 let (starts, targets): (Vec<(CopySource<'_>, _)>, Vec<_>) =
                     copies.iter().map(|&[starts, targets]| (starts, targets)).unzip();

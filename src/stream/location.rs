@@ -1,4 +1,4 @@
-//! Finds the rows of a block in a file, in memory or on a GPU, as the source of copies to a GPU.
+//! Finds the source from which rows of a block are copied to a GPU: a file, memory of a process, or a GPU.
 
 use super::batch::Segment;
 use crate::gpu::{CopySource, DeviceSlice};
@@ -7,18 +7,19 @@ use crate::memory::bytes_of;
 
 /// Destination of a segment of rows in device memory.
 pub struct SegmentPlace {
-    /// One word for each row: the start of the row, at first relative to the first entry of its block. A row ends where
-    /// the next row starts, so only the last segment of a batch has one more word, for the end of its last row.
+    /// Device memory for the row starts, one 32-bit word for each row. As copied, they are relative to the first entry
+    /// of the block. A row ends where the next one starts, so only the last segment of a batch has an additional word,
+    /// for the end of its last row.
     pub starts: DeviceSlice<u32>,
     /// Device memory for the entries (neighbours) of the rows.
     pub targets: DeviceSlice<u32>,
-    /// Number of entries (neighbours) of the batch before this segment.
+    /// Number of entries (neighbours) in earlier segments of the batch.
     pub entry: u64,
 }
 
 impl SegmentPlace {
-    /// Returns the two copies that move `segment` to this destination. Their source is the GPU that `placement` names,
-    /// or the host if there is no `placement`.
+    /// Returns the two copies that bring `segment` to this destination, each as (source, destination): first the row
+    /// starts, then the targets. The source is the GPU in `placement`, or the host if `placement` is `None`.
     pub(super) fn copies<'g>(
         &self,
         graph: &'g BlockStore,
@@ -36,9 +37,9 @@ impl SegmentPlace {
     }
 }
 
-/// Returns the two copies that move a part of block `block` from the host to GPU memory. The first copies the block's
-/// offsets from row `row` on to `offsets`; the second copies its targets from entry `entry` on to `targets`. The block
-/// must be in a file, in this process or in another process of this machine.
+/// Returns the two copies, as (source, destination), that bring a part of block `block` from the host to GPU memory.
+/// The first fills `offsets` with the block's row offsets from row `row` on; the second fills `targets` with its
+/// targets from entry `entry` on. The block must be in a file, in this process or in another process of this machine.
 pub fn copies_from_host<'g>(
     graph: &'g BlockStore,
     block: usize,

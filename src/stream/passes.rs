@@ -1,5 +1,5 @@
-//! Passes over the rows of blocks on a GPU. Rows are placed in GPU memory if all of them fit. Otherwise they stream
-//! through slots (buffers), a part of a block at a time.
+//! Passes over the rows of blocks on a GPU. [`place`] copies all rows to GPU memory, if they fit. Otherwise [`stream`]
+//! copies them through slots (buffers), at most a block at a time.
 #![allow(unsafe_code)] // rows as plain bytes
 
 use super::batch::{Cut, RowBatch, batches};
@@ -14,7 +14,7 @@ use crate::process::threads::spawn;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
-/// CUDA header (name and text) with the struct by which kernels read [`RowPart`]s.
+/// CUDA header (name, text) with the struct through which kernels read [`RowPart`]s.
 pub const ROW_PARTS: (&str, &str) = ("row_parts.cuh", include_str!("../../kernels/row_parts.cuh"));
 
 /// Number of slots: kernels work on one while the next is filled.
@@ -22,14 +22,16 @@ const SLOTS: u64 = 2;
 /// Minimum number of bytes of a slot.
 const LEAST_SLOT: u64 = 64 << 10;
 
-/// Consecutive rows of a block in GPU memory, in the form that kernels take. The memory layout must match `RowPart` in
+/// Consecutive rows of a block in GPU memory, as passed to kernels. The memory layout must match `RowPart` in
 /// `kernels/row_parts.cuh`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct RowPart {
-    /// GPU address of the start of each row (the index of its first entry in the block) and of the end of the last row.
+    /// GPU address of the start of each row (index of its first entry in the block), followed by the end of the last
+    /// row.
     starts: u64,
-    /// GPU address of the first entry of the block, or the address where it would be, if the GPU does not have it.
+    /// GPU address of the first entry of the block. If only a part of the block is on the GPU, this is the address
+    /// where the first entry would be.
     targets: u64,
     first_entry: u32,
     end_entry: u32,
@@ -49,7 +51,7 @@ impl RowPart {
         u64::from(self.end_entry - self.first_entry)
     }
 
-    /// Returns the only segment of `batch`, which is in `slot`.
+    /// Returns the rows of the only segment of `batch`, which is in `slot`.
     pub(super) fn in_slot(slot: DeviceSlice<u32>, graph: &BlockStore, batch: &RowBatch) -> Option<RowPart> {
         let segment = batch.segments.first()?;
         let ResidentRows { starts, targets } = ResidentRows::in_slot(slot, batch);
@@ -80,13 +82,15 @@ pub fn least_bytes() -> u64 {
     SLOTS * LEAST_SLOT
 }
 
-/// Returns the bytes of GPU memory for streaming rows if blocks may not be cut, because they are on other GPUs or in
-/// other processes. `longest` is the size of the largest block in entries, with one more for each of its rows.
+/// Returns the number of bytes of GPU memory for streaming rows of whole blocks. Blocks can't be cut if they are on
+/// other GPUs or in other processes. `longest` is the maximum, over all blocks, of the number of entries plus the
+/// number of rows.
 pub fn uncut_bytes(longest: u64) -> u64 {
     SLOTS * (slice_bytes::<u32>(longest) + slice_bytes::<u32>(1)).max(LEAST_SLOT)
 }
 
-/// Places all rows of `blocks` in GPU memory, except those that are already there. Returns `None` if they do not fit.
+/// Copies all rows of `blocks` to this rank's GPU, except those that are already there. Returns `None` if they do not
+/// fit.
 ///
 /// # Errors
 /// [`Error::Lost`], [`Error::Stopped`]; errors of reading blocks.
@@ -123,8 +127,8 @@ pub fn place(workspace: &mut Workspace, graph: &BlockStore, blocks: &[usize]) ->
     Ok(Some(parts))
 }
 
-/// Calls `visit` for the rows of `blocks`, part after part, while the next part is copied. It uses all free GPU memory
-/// meanwhile. Work that `visit` queues ends before the part's memory is used again.
+/// Calls `visit` for the rows of `blocks`, part by part, while the next part is copied. Uses all free GPU memory until
+/// it returns. A part's memory is reused only after the work that `visit` queued has finished.
 ///
 /// # Errors
 /// [`Error::Limit`], which names `purpose`, if a part does not fit GPU memory; [`Error::Lost`]; [`Error::Stopped`];
@@ -168,12 +172,12 @@ pub fn stream(
             queue.after(&copied)?;
             visit(queue, RowPart::in_slot(slot, graph, &all[number]).ok_or_else(ended)?)?;
             queue.finish()?;
-            // The loader no longer receives once it has started the last copy.
+            // Ignore the error: the loader stops receiving once it has started the last copy.
             let _ = empty.send(slot);
         }
         Ok(())
     });
-    // Nothing may still use memory that is used next.
+    // Wait until nothing uses the memory that the caller may use next.
     let finished = uploader.finish().and(queue.finish());
     arena.reset(mark);
     visited.and(finished)

@@ -1,36 +1,37 @@
-//! Brings a batch that all ranks of a machine need to their GPUs, and copies it from the host only once. Each rank
-//! copies one part of the batch from the host to its GPU, and the other parts from the GPUs of the other ranks. Ranks
-//! share the link from the host, so the batch crosses this link once rather than once for each rank.
+//! Copies the same batch to the GPUs of all ranks of a machine, but only once from the host. Each rank copies one part
+//! of the batch from the host to its GPU, and the other parts from the GPUs of the other ranks. The ranks share the
+//! link from the host, so the batch crosses this link once rather than once for each rank.
 
 use super::CancelCheck;
 use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// Index of a rank's counter of steps that it copied from the host.
+/// Index, in a rank's shared counters, of the number of steps that the rank has copied from the host.
 const FROM_HOST: usize = 0;
-/// Index of a rank's counter of steps that it copied from the other ranks.
+/// Index, in a rank's shared counters, of the number of steps that the rank has copied from the other ranks.
 const FROM_RANKS: usize = 1;
-/// Each rank's part of a step is a multiple of this many bytes; the last rank takes the rest.
+/// Granularity, in bytes, with which the bytes of a step are divided among the ranks. The last rank copies the rest.
 const GRAIN: u64 = 256;
 
-/// The ranks of a machine that load the same batches, step by step, to the same offsets of their arenas.
+/// Cooperation of the ranks of a machine that load the same batches, step by step, to the same offsets in their arenas
+/// (all GPU memory of a rank).
 pub struct Relay<'a> {
     peers: PeerMemory<'a>,
     counters: SharedCounters,
-    /// Number of steps copied so far, over all batches.
+    /// Number of steps copied so far, in all batches.
     steps: u64,
 }
 
 impl<'a> Relay<'a> {
-    /// Opens the relay of all ranks. Returns `None` on all ranks if they share no memory. Collective.
+    /// Opens the relay of all ranks. Returns `None` on all ranks if they have no shared memory. Collective.
     pub fn open(peers: PeerMemory<'a>) -> Option<Relay<'a>> {
         let counters = peers.comm.shared_counters(2)?;
         tracing::debug!("ranks bring batches together");
         Some(Relay { peers, counters, steps: 0 })
     }
 
-    /// Waits until no rank needs this rank's part of the previous batch any more.
+    /// Waits until no other rank still copies the previous batch from this rank's GPU.
     ///
     /// # Errors
     /// The error of `check_cancelled`.
@@ -38,9 +39,10 @@ impl<'a> Relay<'a> {
         self.others().try_for_each(|rank| self.wait(rank, FROM_RANKS, check_cancelled))
     }
 
-    /// Copies the parts of one step to their addresses in this rank's `arena` (GPU memory), like [`Uploader::upload`].
-    /// All of `own` comes from the host. The bytes of `parts` are divided among the ranks: a rank copies its share from
-    /// the host, and the rest from the other ranks' GPUs. They must stay unchanged in the arena until [`Self::end`].
+    /// Makes the copies (source, destination) of one step to this rank's `arena` (GPU memory), like
+    /// [`Uploader::upload`]. Copies in `own` are made from the host. The bytes of `parts` are divided among the ranks:
+    /// a rank copies its share from the host, and the rest from the other ranks' GPUs. The share must stay unchanged in
+    /// the arena until the next [`Self::begin`] has returned.
     ///
     /// # Errors
     /// The error of `check_cancelled`, [`crate::Error::Lost`], and errors of reading.
@@ -73,7 +75,8 @@ impl<'a> Relay<'a> {
         uploader.upload(&theirs, check_cancelled)
     }
 
-    /// Reports to the other ranks that all steps of a batch have arrived on this rank.
+    /// Reports to the other ranks that all steps of a batch have arrived on this rank, so that they may overwrite their
+    /// parts of it.
     pub fn end(&self) {
         self.counters.publish(FROM_RANKS, self.steps);
     }
@@ -83,14 +86,14 @@ impl<'a> Relay<'a> {
         (0..self.peers.comm.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Waits until the counter `which` of `rank` has reached the steps of this rank. If `rank` is gone, this waits
-    /// until the job is ended.
+    /// Waits until the counter `which` of `rank` has reached this rank's number of steps. If `rank` has died, this
+    /// waits until the job is ended.
     fn wait(&self, rank: usize, which: usize, check_cancelled: CancelCheck<'_>) -> Result<()> {
         self.counters.wait(rank, which, self.steps, check_cancelled).map(drop)
     }
 }
 
-/// Returns the copies of the bytes `from..end` of `parts`, counted as if the parts were joined.
+/// Returns the copies (source, destination) of the bytes `from..end` of the concatenated `parts`.
 fn within<'s>(
     parts: &[(CopySource<'s>, DeviceSlice<u8>)],
     from: u64,

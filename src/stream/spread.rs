@@ -1,6 +1,6 @@
-//! Spreads the blocks of a graph over the GPUs of all ranks. If every rank needs most blocks, each block would
-//! otherwise be copied from the host once for each rank, over a link that the ranks of a machine share. Instead each
-//! rank copies some blocks to its GPU once, and all ranks copy them from there.
+//! Distributes the blocks of a graph over the GPUs of all ranks. This is faster if every rank needs most blocks:
+//! otherwise each block would be copied from the host once for each rank, over a link that the ranks share. Instead
+//! each rank copies some blocks to its GPU once, and all ranks copy them from there.
 
 use super::location::copies_from_host;
 use crate::error::Result;
@@ -8,12 +8,12 @@ use crate::gpu::{PeerMemory, Workspace};
 use crate::graph::{BlockSize, BlockStore, DeviceBlock, Placement, assign_ranks};
 use std::time::Instant;
 
-/// The blocks on a GPU may take at most 1/`PART` of its memory.
+/// Inverse of the maximum fraction of a GPU's memory that blocks may occupy.
 const PART: u64 = 3;
 
-/// Copies the blocks of `graph` to the GPUs of all ranks, and returns their addresses. Each rank must call it before
-/// anything is taken from its arena. Returns `None` on all ranks if the blocks would take more than a third of a GPU's
-/// memory or leave it less than `least` bytes. Collective.
+/// Copies the blocks of `graph` to the GPUs of all ranks, and returns their addresses. Must be called before anything
+/// is allocated from the arena. Returns `None` on all ranks if the blocks would occupy more than a third of a GPU's
+/// memory or leave less than `least` bytes free. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Lost`], and errors of reading blocks.
@@ -28,7 +28,7 @@ pub fn spread(gpu: &mut Workspace, graph: &BlockStore, least: u64, peers: PeerMe
         return Ok(None);
     }
     let started = Instant::now();
-    // The slice begins at the start of every rank's arena.
+    // This slice begins at the start of the arena on every rank.
     let mine = gpu.arena.take_planned::<u32>(most / 4)?;
     let placement = Placement::new(&sizes, &ranks, |rank, at, words| peers.span(rank as usize, at, words, mine));
     let of_mine = (0..graph.len()).filter(|&block| ranks[block] == comm.rank() as u32);
@@ -38,7 +38,7 @@ pub fn spread(gpu: &mut Workspace, graph: &BlockStore, least: u64, peers: PeerMe
     });
     gpu.uploader.upload(&parts.collect::<Vec<_>>(), &|| Ok(()))?.wait()?;
     tracing::debug!(seconds = started.elapsed().as_secs_f64(), "blocks spread over GPUs");
-    // After the barrier all blocks are in place.
+    // After the barrier all blocks are on their GPUs.
     comm.barrier();
     Ok(Some(placement))
 }

@@ -1,5 +1,6 @@
-//! A window is all rows of consecutive vertices, from both halves, in GPU memory. One window has all vertices if they
-//! fit. Otherwise windows follow each other in two slots (buffers): while kernels work on one, the other is filled.
+//! Windows of vertices. A window is all rows of consecutive vertices, from both halves of the graph, in GPU memory. If
+//! all rows fit, there is one window. Otherwise windows follow each other in two slots (buffers): while kernels work on
+//! one, the other is filled.
 
 use super::batch::{RowBatch, Segment, largest};
 use super::loader::ResidentRows;
@@ -11,10 +12,10 @@ use crate::graph::{BlockStore, Placement};
 use crate::process::signals;
 use std::ops::Range;
 
-/// Number of slots.
+/// Number of slots (buffers for one window each).
 const SLOTS: u64 = 2;
 
-/// All rows of some vertices in GPU memory, in the form that kernels take. The memory layout must match `VertexRows` in
+/// All rows of some vertices in GPU memory, as passed to kernels. The memory layout must match `VertexRows` in
 /// `kernels/row_parts.cuh`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
@@ -26,7 +27,7 @@ pub struct VertexRows {
 
 const _: () = assert!(size_of::<VertexRows>() == 24, "the kernels have a static_assert of the same size");
 
-/// Callback that gets the vertices of a window and their rows, and queues work on the rows.
+/// Callback that receives the vertices of a window and their rows, and queues work on the rows.
 pub type Visit<'v> = &'v mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>;
 
 /// The rows of a graph, divided into windows.
@@ -38,39 +39,39 @@ pub struct Windows<'g> {
     resident: Option<VertexRows>,
 }
 
-/// Returns the minimum number of bytes of GPU memory for windows of a graph. `blocks` is an upper bound of the number
-/// of blocks of a half, and `longest` is an upper bound of the number of entries of a vertex.
+/// Returns the minimum number of bytes of GPU memory for windows of a graph. `blocks` is an upper bound on the number
+/// of blocks in a half, and `longest` an upper bound on the number of entries of a vertex.
 pub fn least_bytes(blocks: u64, longest: u64) -> u64 {
-    // Each segment of a window has its entries and the starts of its rows, of at least one vertex.
+    // Each segment of a window needs memory for its entries and for the row starts of at least one vertex.
     let segments = 4.min(2 * blocks);
     SLOTS * (part_bytes(2 * blocks) + 2 * segments * slice_bytes::<u32>(2) + slice_bytes::<u32>(longest))
 }
 
-/// Returns the bytes of GPU memory for `parts` [`RowPart`]s, without their rows.
+/// Returns the size in bytes of `parts` [`RowPart`]s in GPU memory, without the rows to which they refer.
 fn part_bytes(parts: u64) -> u64 {
     slice_bytes::<RowPart>(parts)
 }
 
-/// Returns the bytes of GPU memory for all rows of these halves, with their [`RowPart`]s.
+/// Returns the number of bytes of GPU memory for all rows of these halves and their [`RowPart`]s.
 pub fn resident_bytes(halves: [&BlockStore; 2]) -> u64 {
     let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
     part_bytes(halves.iter().map(|half| half.len() as u64).sum()) + Placement::bytes(sizes)
 }
 
-/// Returns the largest value of [`resident_bytes`] for halves of `rows` rows and `edges` edges in up to `blocks`
+/// Returns an upper bound on [`resident_bytes`] for halves of `rows` rows and `edges` edges each, in up to `blocks`
 /// blocks.
 pub fn most_resident_bytes(rows: u64, edges: u64, blocks: u64) -> u64 {
-    // Each array of a block is rounded up.
+    // The size of each array of a block is rounded up.
     let half = 4 * (rows + blocks + edges) + 2 * blocks * slice_bytes::<u8>(1);
     2 * half + 2 * part_bytes(blocks)
 }
 
 impl<'g> Windows<'g> {
-    /// Places all rows of a graph of `vertices` vertices in GPU memory, if they fit.
+    /// Makes the windows of a graph of `vertices` vertices. Copies all rows to GPU memory now, if they fit.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], which names the purpose, if they do not fit and are not on this host;
-    /// [`crate::Error::Lost`], [`crate::Error::Stopped`]; errors of reading blocks.
+    /// [`crate::Error::Limit`], which names `purpose`, if the rows do not fit and the graph is [not
+    /// local](BlockStore::is_local); [`crate::Error::Lost`], [`crate::Error::Stopped`]; errors of reading blocks.
     pub fn new(
         workspace: &mut Workspace,
         halves: [&'g BlockStore; 2],
@@ -89,7 +90,7 @@ impl<'g> Windows<'g> {
         Ok(windows)
     }
 
-    /// Places all rows in GPU memory. Returns `None` if they do not fit.
+    /// Copies all rows to GPU memory. Returns `None` if they do not fit.
     fn place(&self, workspace: &mut Workspace) -> Result<Option<VertexRows>> {
         let Some(slot) = workspace.arena.take(self.blocks()) else { return Ok(None) };
         let mut of_halves = [Vec::new(), Vec::new()];
@@ -106,12 +107,12 @@ impl<'g> Windows<'g> {
         self.halves.iter().map(|half| half.len() as u64).sum()
     }
 
-    /// Returns the rows of all vertices; `None` if they do not fit GPU memory.
+    /// Returns the rows of all vertices in GPU memory; `None` if they do not fit.
     pub fn resident(&self) -> Option<VertexRows> {
         self.resident
     }
 
-    /// Places all rows of a graph in GPU memory, and returns them. The plan has made sure that they fit.
+    /// Copies all rows of a graph to GPU memory, and returns them. The plan must have ensured that they fit.
     ///
     /// # Errors
     /// Errors of [`Windows::new`].
@@ -125,8 +126,8 @@ impl<'g> Windows<'g> {
         rows.ok_or_else(|| Error::internal("place rows on the GPU", "less room than planned"))
     }
 
-    /// Calls `visit` for all vertices, window after window, in order. It uses all free GPU memory meanwhile. Work that
-    /// `visit` queues ends before the window's memory is used again.
+    /// Calls `visit` for all vertices, window by window, in order. Uses all free GPU memory meanwhile. A window's
+    /// memory is reused only after the work that `visit` queued has finished.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], which names `purpose`, if the rows of a vertex do not fit GPU memory;
@@ -138,7 +139,7 @@ impl<'g> Windows<'g> {
         }
         let mark = workspace.arena.mark();
         let visited = self.stream(workspace, purpose, visit);
-        // Nothing may still use memory that is used next.
+        // Wait until nothing uses the memory that the caller may use next.
         let finished = workspace.uploader.finish().and(workspace.queue.finish());
         workspace.arena.reset(mark);
         visited.and(finished)
@@ -174,7 +175,8 @@ impl<'g> Windows<'g> {
                 parts[*half].extend(RowPart::in_slot(slot, graph, segment));
             }
             let copied = workspace.uploader.upload(&copies, &signals::check)?;
-            // Kernels on the window before end here, so that its slot is free for the next one.
+            // Writing waits for the kernels on the previous window, so the slot of that window is free for the next
+            // one.
             let rows = self.write(&workspace.queue, parts_slot, &parts)?;
             workspace.queue.after(&copied)?;
             visit(&workspace.queue, start..end, rows)?;
@@ -183,8 +185,8 @@ impl<'g> Windows<'g> {
         Ok(())
     }
 
-    /// Returns the rows of some vertices. Each element is a batch of rows of one block, with the number of its half.
-    /// The blocks must be on this host.
+    /// Returns the rows of `vertices`, in batches that each contain rows of one block: (index of the half, batch). The
+    /// blocks must be [local](BlockStore::is_local).
     fn segments(&self, vertices: Range<u32>) -> Vec<(usize, RowBatch)> {
         let shift = self.direction.shift();
         let rows = vertices.start << shift..vertices.end << shift;
@@ -201,7 +203,8 @@ impl<'g> Windows<'g> {
         self.halves.iter().enumerate().flat_map(of_half).collect()
     }
 
-    /// Writes the parts of both halves to `slot`, after all work that is queued.
+    /// Writes the [`RowPart`]s of both halves to `slot`, after all queued work has finished. Returns the struct that
+    /// kernels get.
     fn write(&self, queue: &Queue, slot: DeviceSlice<RowPart>, parts: &[Vec<RowPart>; 2]) -> Result<VertexRows> {
         queue.write(&parts.concat(), slot)?;
         let counts = [0, 1].map(|half| parts[half].len() as u32);
@@ -209,7 +212,7 @@ impl<'g> Windows<'g> {
     }
 }
 
-/// Returns the bytes of a slot that `batches` take.
+/// Returns the number of bytes that the rows of `batches` occupy in a slot (buffer in device memory).
 fn bytes(batches: &[(usize, RowBatch)]) -> u64 {
     batches.iter().map(|(_, batch)| ResidentRows::slot_bytes(batch)).sum()
 }

@@ -1,7 +1,8 @@
-//! Counts of shortest paths. f64 holds counts up to 10^308, which long grids exceed; wide numbers hold larger ones.
+//! Counts of shortest paths. An f64 represents counts up to 10^308, which large grids exceed; wide numbers represent
+//! larger counts.
 //!
-//! A wide number is a u64. Its upper 24 bits are an exponent, and its lower 40 bits are a mantissa whose highest bit is
-//! set. The word 0 is the number 0. The value of any other word is `mantissa * 2^(exponent - BIAS)`.
+//! A *wide number* is a u64. Its upper 24 bits are an exponent, and its lower 40 bits are a mantissa whose highest bit
+//! is set. The u64 0 represents the number 0. Any other u64 represents `mantissa * 2^(exponent - BIAS)`.
 
 use crate::memory::Number;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,30 +12,33 @@ pub(super) trait Count: Number + PartialEq {
     /// The number 1.
     const ONE: Self;
 
-    /// Returns the sum.
+    /// Returns the sum of `self` and `other`.
     fn plus(self, other: Self) -> Self;
 
-    /// Returns whether up to `terms` counts, none larger than this one, have the same sum in any order.
+    /// Returns true if the sum of up to `terms` counts, none of them larger than this one, is the same in any order of
+    /// additions.
     fn sums_exactly(self, terms: u64) -> bool;
 
-    /// Adds this count to the count in `cell`, which holds its bits. Returns whether the count in `cell` was 0.
+    /// Adds this count to the count whose bit pattern is in `cell`. Returns true if that count was 0 before.
     fn add_to(self, cell: &AtomicU64) -> bool;
 
-    /// Returns whether a count is too large for the type.
+    /// Returns true if this count is too large for the type.
     fn is_too_large(self) -> bool;
 
-    /// Returns the dependency of a vertex with this count. `sum` is the sum of the shares of its successors.
+    /// Returns the dependency of a vertex with this count. `sum` is the sum of the shares of its successors: of the
+    /// numbers (1 + dependency) / count.
     fn dependency(self, sum: Self) -> f64;
 
-    /// Returns the share of a vertex with this count and dependency. The share is added to the sum of each predecessor.
+    /// Returns the share of a vertex with this count and dependency: (1 + dependency) / count. It is added to the sum
+    /// of each predecessor.
     fn share(self, dependency: f64) -> Self;
 }
 
-/// Number of entries of half a row in a piece. Each piece is summed separately, and its sum is added to the sum of the
-/// row.
+/// Maximum number of entries per piece. Each half of a row is divided into pieces, which are summed separately. The
+/// sums of the pieces are added to the sum of the row.
 pub(super) const PIECE: usize = 128;
 
-/// Largest count that is kept as f64. Its reciprocal has full precision.
+/// Largest count that is stored as f64. Its reciprocal has full precision.
 const LARGEST: f64 = f64::from_bits((1000 + 1023) << 52);
 
 impl Count for f64 {
@@ -70,14 +74,15 @@ impl Count for f64 {
     }
 }
 
-/// Number of bits of the mantissa of a wide number.
+/// Number of mantissa bits of a wide number.
 const BITS: u32 = 40;
 /// Exponent of a wide number whose value is its mantissa.
 const BIAS: i64 = 1 << 23;
-/// Largest exponent of a count: [`BIAS`] plus 2^22. Exponents of shares are at least [`BIAS`] minus 2^22.
+/// Largest exponent of a count: [`BIAS`] plus 2^22. The exponents of shares, which [`Count::share`] returns, are at
+/// least [`BIAS`] minus 2^22.
 const LARGEST_EXPONENT: i64 = BIAS + (1 << 22);
-/// Number of stored bits of the mantissa of f64, without the implied one. It is also the exponent of an f64 that equals
-/// its mantissa, read as a whole number.
+/// Number of stored mantissa bits of an f64, without the implied bit. It is also the exponent of an f64 whose value
+/// equals its mantissa, read as an integer.
 const F64_BITS: u32 = f64::MANTISSA_DIGITS - 1;
 const F64_BIAS: i64 = 1023 + F64_BITS as i64;
 
@@ -96,7 +101,7 @@ impl Count for u64 {
         wide(sum, exponent(large) - 20)
     }
 
-    /// Sums are rounded.
+    /// Always returns false, because sums of wide numbers are rounded.
     fn sums_exactly(self, _: u64) -> bool {
         false
     }
@@ -134,13 +139,13 @@ fn mantissa(wide: u64) -> u64 {
     wide & ((1 << BITS) - 1)
 }
 
-/// Returns the power of two by which the mantissa is multiplied.
+/// Returns the exponent of the power of two by which the mantissa is multiplied.
 #[inline]
 fn exponent(wide: u64) -> i64 {
     (wide >> BITS) as i64 - BIAS
 }
 
-/// Returns the wide number nearest to `number * 2^power`. `number` is not 0 and below 2^63.
+/// Returns the wide number nearest to `number * 2^power`. `number` is not 0, and less than 2^63.
 #[inline]
 const fn wide(number: u64, power: i64) -> u64 {
     let length = u64::BITS - number.leading_zeros();

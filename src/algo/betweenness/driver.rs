@@ -1,5 +1,5 @@
-//! Runs one trial of betweenness centrality: all ranks search from the sources, and rank 0 computes the figures and
-//! writes the column.
+//! Runs one trial of betweenness centrality: all ranks search from the sources, and rank 0 computes the statistics and
+//! writes the result column.
 
 use super::gpu::{self, GpuSearch};
 use super::level::Workers;
@@ -26,7 +26,7 @@ use std::time::Instant;
 /// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
-    /// Number of sources.
+    /// Number of sources whose searches are complete.
     done: u64,
     /// Number of pairs of a source and another vertex that it reaches.
     pairs: u64,
@@ -38,7 +38,7 @@ struct Progress {
     seconds: f64,
 }
 
-/// Finds the scores, or resumes the trial of an earlier run. Collective.
+/// Computes the scores, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Input`] for a source that the graph does not have; errors of reading rows; disk errors;
@@ -63,7 +63,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     let (started, before, units) = (Instant::now(), progress.seconds, options.origins.count());
     while let Some(left) = roots.get(progress.done as usize..).filter(|left| !left.is_empty()) {
         let batch = &left[..left.len().min(engine.batch())];
-        // If a stop cuts the searches from some sources short, the next run repeats them.
+        // If a stop interrupts the searches from some sources, the next run repeats them.
         let searched = engine.run(batch, workers);
         if let Ok(None) = searched {
             engine = engine.wider((graph, degrees), &mut totals, run)?.ok_or_else(|| too_many(batch[0].id, graph))?;
@@ -76,7 +76,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
         failpoint::hit("betweenness.unit").map_err(|e| Error::io("sum dependencies", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, extent.is_some(), &checkpoint);
         if let Some(Extent { reached, depth }) = extent.filter(|_| !is_cut) {
-            // If a source has no edge, the arrays still have the previous search.
+            // If a source has no edges, the arrays still contain the previous search.
             if depth > 0 {
                 engine.add_to(&mut totals, run.threads)?;
             }
@@ -98,7 +98,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     }
     engine.fetch(&mut totals)?;
     drop(engine);
-    // A small graph may have fewer vertices to draw.
+    // In a small graph, fewer sources than requested can be drawn.
     run.progress.advance(units - progress.done);
     let (output, seconds) = on_leader(comm, || {
         if checkpoint.is_worth_it() {
@@ -149,8 +149,9 @@ impl<'g> Engine<'g> {
         })
     }
 
-    /// Returns the search to use after this one found too many paths to count; `None` if this one uses the widest type.
-    /// A GPU search is replaced by a CPU search with the same type, which finds the source with too many paths.
+    /// Returns the search that replaces this one after it found too many paths to count; `None` if this one uses the
+    /// widest type. A GPU search is replaced by a CPU search with the same type, which finds the source with too many
+    /// paths.
     fn wider(mut self, graph: (&'g Graph, &'g [u32]), totals: &mut [f64], run: &Run<'_>) -> Result<Option<Engine<'g>>> {
         let is_wide = match &mut self {
             Engine::Wide(_) => return Ok(None),
@@ -170,8 +171,8 @@ impl<'g> Engine<'g> {
         if let Engine::Gpu(_) = self { gpu::SOURCES } else { 1 }
     }
 
-    /// Computes the dependencies of all vertices on some sources, like [`Search::run`]. A source without an edge
-    /// reaches only itself.
+    /// Computes the dependencies of all vertices on `sources`, like [`Search::run`]. A source without edges reaches
+    /// only itself.
     fn run(&mut self, sources: &[Root], workers: Workers<'_>) -> Result<Option<Extent>> {
         let alone = Ok(Some(Extent { reached: 1, depth: 0 }));
         match self {
@@ -189,7 +190,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Copies the totals from the GPU to `totals`, if a GPU has them.
+    /// Copies the totals from the GPU to `totals`, if a GPU stores them.
     fn fetch(&mut self, totals: &mut [f64]) -> Result<()> {
         if let Engine::Gpu(search) = self { search.fetch(totals) } else { Ok(()) }
     }
@@ -201,14 +202,14 @@ fn too_many(source: InputId, graph: &Graph) -> Error {
     Error::input(&graph.info.source, At::File, "shortest paths that can be counted", found, remedy)
 }
 
-/// Saves totals and the progress of the trial.
+/// Saves the totals and the progress of the trial.
 fn save(checkpoint: &mut Checkpoint, totals: &[f64], progress: Progress, units: u64) -> Result<()> {
     let Progress { done, pairs, depth, is_wide, seconds } = progress;
     let head = [seconds.to_bits(), pairs, depth, is_wide.into()];
     checkpoint.save(done, units, &[bytes_of(&head), bytes_of(totals)])
 }
 
-/// Loads totals. Returns the saved progress.
+/// Loads saved totals into `totals`. Returns the saved progress.
 fn load(saved: &Saved, totals: &mut [f64]) -> Result<Progress> {
     match (saved.words(0)?, saved.words(1)?) {
         (&[seconds, pairs, depth, is_wide], of) if of.len() == totals.len() => {
@@ -219,7 +220,7 @@ fn load(saved: &Saved, totals: &mut [f64]) -> Result<Progress> {
     }
 }
 
-/// Lists the highest scores and counts vertices by score. Writes the column if this is the last trial.
+/// Lists the highest scores and counts vertices by score. Writes the result column if this is the last trial.
 fn report(graph: &Graph, run: &mut Run<'_>, totals: &[f64], output: BetweennessOutput) -> Result<BetweennessOutput> {
     let (info, divisor) = (&graph.info, output.divisor);
     let (order, ids) = (order::map(&graph.folder, info.content)?, IdList::open(graph)?);

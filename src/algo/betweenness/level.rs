@@ -1,7 +1,7 @@
-//! The work of threads on the vertices of a level, and the exchange of their values between ranks.
+//! How threads work on the vertices of a level, and how ranks exchange the values of these vertices.
 //!
-//! The vertices of a level ascend, so a part of a level uses a contiguous part of every array. Each thread takes such
-//! parts.
+//! The vertices of a level are in ascending order, so a contiguous slice of a level corresponds to a contiguous slice
+//! of every per-vertex array. Each thread processes such slices.
 
 use super::arithmetic::{Count, PIECE};
 use crate::algo::round;
@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 13;
-/// Number of entries between a prefetch and its use.
+/// Number of row entries between a prefetch and its use.
 const AHEAD: usize = 32;
 
 /// The threads and ranks that work on a level.
@@ -27,10 +27,10 @@ pub(super) struct Workers<'c> {
     pub threads: usize,
 }
 
-/// Returns the sum of the `values` of the neighbours of `v` in direction `way`. Each half of the row is added up in
-/// pieces of [`PIECE`] entries, from the first to the last, and the sums of the pieces are added in order, as
-/// `kernels/betweenness.cu` does. The values of vertices before `from` are 0. Values of later rows are prefetched,
-/// unless `is_scattered` says that the next rows are elsewhere.
+/// Returns the sum of the `values` of the neighbours of `v` in direction `way`. Adds in the same order as
+/// `kernels/betweenness.cu`. Each half of the row is divided into pieces of [`PIECE`] entries. A piece is added up from
+/// its first entry to its last, and the sums of the pieces are added in order. The values of vertices before `from` are
+/// 0. Values of later rows are prefetched, unless `is_scattered` says that the next rows are elsewhere.
 #[inline(always)]
 fn sum<C: Count>(
     rows: &Neighbours<'_>,
@@ -98,8 +98,8 @@ pub(super) fn pull<C: Count>(
     })
 }
 
-/// Sets the element of `sums` of every own vertex that `is_wanted` to the sum of the `values` of its in-neighbours, and
-/// calls `found` if the sum is not 0.
+/// Computes the sum of the `values` of the in-neighbours of every own vertex for which `is_wanted` returns true. If the
+/// sum is not 0, writes it to the vertex's element of `sums`, and calls `found` with the vertex.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -131,8 +131,8 @@ pub(super) fn pull_all<C: Count>(
     })
 }
 
-/// Calls `visit` with each vertex in `list` and each of its out-neighbours. Before that, calls `expect` with the
-/// out-neighbour.
+/// Calls `visit` with each vertex in `list` and each of its out-neighbours. Calls `expect` with later out-neighbours,
+/// so that it can prefetch their data.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -163,13 +163,13 @@ pub(super) fn push(
     })
 }
 
-/// Returns the vertices of some parts of a list.
+/// Yields the vertices of a list that consists of the slices `parts`, but only those in the slices with indices `some`.
 fn listed(parts: &[&[u32]], some: Range<usize>) -> impl Iterator<Item = u32> + Clone {
     parts[some].iter().copied().flatten().copied()
 }
 
-/// Sets the element of `values` of each vertex in `list` to the value that `update` returns for the vertex and the old
-/// element. Returns whether `update` returned true for some vertex.
+/// Replaces the element of `values` of each vertex in `list`. `update` is called with the vertex and the old element,
+/// and returns the new element and a flag. Returns true if any flag was true.
 ///
 /// # Errors
 /// [`crate::Error::Addresses`] if no thread can be started.

@@ -1,18 +1,19 @@
-//! Betweenness centrality: how many shortest paths from some sources lead through each vertex, by Brandes' algorithm.
+//! Betweenness centrality: the number of shortest paths from some sources that lead through each vertex, by Brandes'
+//! algorithm.
 //!
 //! From each source, a search finds the levels and the number of shortest paths to every vertex, level by level. Then
-//! every vertex computes its dependency from the vertices of the next level, from the deepest level back to the source.
-//! Both sums are pulled along rows in an order that is fixed, so scores are the same bytes on any number of threads and
+//! the dependency of every vertex is computed from the vertices of the next level, from the deepest level back to the
+//! source. Both sums are pulled along rows in a fixed order, so scores are bitwise equal on any number of threads and
 //! ranks, and on a GPU.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `options` | the keys of the table |
 //! | `arithmetic` | counts of shortest paths: as f64, and with a wider exponent |
 //! | `search` | the search from one source: levels, counts, dependencies |
-//! | `level` | work of threads on the vertices of a level, and what ranks exchange |
+//! | `level` | how threads work on the vertices of a level, and what ranks exchange |
 //! | `gpu` | searches from several sources at once on a GPU |
-//! | `driver` | a trial: sources, checkpoints, figures and the column |
+//! | `driver` | a trial: sources, checkpoints, statistics and the result column |
 //! | `output` | the result |
 //! | `task` | the table, its cost, and its checks |
 //! | `verify` | computes the scores again from the edges of the input |

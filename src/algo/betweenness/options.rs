@@ -6,27 +6,27 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
-/// Divisor of the scores.
+/// Choice of the number by which scores are divided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalise {
-    /// No division: a score is the sum of the dependencies of all sources.
+    /// No division: the score of a vertex is the sum of the dependencies of all sources on it.
     #[default]
     None,
-    /// The largest score, as in the GAP Benchmark Suite.
+    /// Division by the largest score, as in the GAP Benchmark Suite.
     Largest,
-    /// (n - 1)(n - 2), the number of ordered pairs of other vertices.
+    /// Division by (n - 1)(n - 2), the number of ordered pairs of other vertices.
     Pairs,
 }
 
-/// The key `normalise`.
+/// The key `normalise` of the table `[betweenness]`.
 pub(super) const NORMALISE: Key<Normalise> = Key::choice(
     "normalise",
     &[("none", Normalise::None), ("largest", Normalise::Largest), ("pairs", Normalise::Pairs)],
     "divides scores by nothing, by the largest score, or by (n - 1)(n - 2) for n vertices",
 );
 
-/// Number of drawn sources if a table names neither roots nor sources, as in the GAP Benchmark Suite.
+/// Number of random sources if a table names neither roots nor sources, as in the GAP Benchmark Suite.
 const DRAWN: u32 = 4;
 
 /// The key `roots` of the table `[betweenness]`.
@@ -47,6 +47,6 @@ pub struct Betweenness {
     /// The sources.
     #[serde(flatten)]
     pub origins: Origins,
-    /// Divisor of the scores.
+    /// Choice of the number by which scores are divided.
     pub normalise: Normalise,
 }

@@ -7,17 +7,17 @@ use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Columns of the table.
+/// Result columns of the table.
 pub(super) const COLUMNS: &[About] = &[About::new(
     "centrality",
     "betweenness: sum of dependencies of the sources, divided as `normalise` says",
     "0: no vertex",
 )];
 
-/// The sources, and the vertices with the highest scores.
+/// Result of betweenness centrality: the sources, and the vertices with the highest scores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BetweennessOutput {
-    /// The sources, by their ids in the input.
+    /// The sources, as ids of the input.
     pub sources: Vec<InputId>,
     /// Number of pairs of a source and another vertex that it reaches.
     pub pairs: u64,
@@ -25,24 +25,25 @@ pub struct BetweennessOutput {
     pub depth: u64,
     /// Number by which sums of dependencies are divided.
     pub divisor: f64,
-    /// The vertices with the highest scores, by descending score. Equal scores are in ascending order of ids.
+    /// The vertices with the highest scores, by descending score. Vertices with equal scores are in ascending order of
+    /// ids.
     pub largest: Vec<CentralVertex>,
-    /// Number of vertices by score, in ascending order.
+    /// Histogram of the scores: the number of vertices in each range of scores, in ascending order.
     pub by_score: Vec<RankBin>,
 }
 
 /// A vertex and its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CentralVertex {
-    /// The vertex, by its id in the input.
+    /// Input id of the vertex.
     pub vertex: InputId,
     /// Score of the vertex.
     pub centrality: f64,
 }
 
 impl BetweennessOutput {
-    /// Adds the figures of all scores. The rows `isolated`, after all other rows, have the vertices without an edge.
-    /// `id` returns the id of the vertex in a row.
+    /// Adds the statistics of all scores. The rows `isolated`, which follow all other rows, belong to vertices without
+    /// edges. `id` returns the id of the vertex in a row.
     pub(super) fn with(self, mut figures: RankFigures, isolated: Range<u64>, id: impl Fn(u64) -> InputId) -> Self {
         figures.count(0.0, isolated.end - isolated.start);
         isolated.take(LARGEST).for_each(|row| figures.offer(0.0, row));
@@ -52,7 +53,7 @@ impl BetweennessOutput {
     }
 }
 
-/// Returns the number by which scores are divided, in a graph of `vertices` vertices where the largest sum of
+/// Returns the number by which scores are divided, in a graph with `vertices` vertices in which the largest sum of
 /// dependencies is `largest`. It is 1 if all scores are 0.
 pub(super) fn divisor(normalise: Normalise, vertices: u64, largest: f64) -> f64 {
     match normalise {

@@ -1,8 +1,9 @@
 //! The search from one source: levels and counts of shortest paths, then dependencies.
 //!
-//! The search stores no level for a vertex. An unreached vertex has the count 0, and its reached neighbours are all in
-//! the last level. So a vertex of the next level sums the counts of all its in-neighbours. On the way back, a vertex
-//! has the share 0 until its dependency is computed. So each vertex sums the shares of all its out-neighbours.
+//! The search does not store the levels of vertices. An unreached vertex has the count 0, and its reached neighbours
+//! are all in the last level. So a vertex of the next level sums the counts of all its in-neighbours. On the way back,
+//! each vertex sums the *shares* of all its out-neighbours. The share of a vertex is (1 + dependency) / count, and 0
+//! until the dependency is computed.
 
 use super::arithmetic::Count;
 use super::level::{self, Unpacked, Workers};
@@ -17,11 +18,11 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Replaces [`SPARSE`] while counts can be added up along the rows of the last level. It is multiplied by the number of
-/// ranks, because every rank adds up all counts.
+/// Inverse of a threshold, which replaces [`SPARSE`] in levels whose path counts can be added up during the search
+/// along the rows of the last level. It is multiplied by the number of ranks, because every rank adds up all counts.
 const DENSE: u64 = 2;
 
-/// Returns the bytes of memory that a search of `vertices` vertices takes.
+/// Returns the host memory in bytes for a search in a graph with `vertices` vertices.
 pub(super) fn bytes(vertices: u64) -> u64 {
     28 * vertices + 3 * 8 * vertices.div_ceil(64)
 }
@@ -35,11 +36,11 @@ pub(super) struct Search<'g, C> {
     reached: Buffer<AtomicU64>,
     /// Bitmap of the vertices of the next level while it is being found.
     found: Buffer<AtomicU64>,
-    /// Bitmap of the places in `order` at which a level begins.
+    /// Bitmap of the indices in `order` at which a level begins.
     starts: Buffer<AtomicU64>,
     /// Number of shortest paths to each vertex.
     paths: Buffer<C>,
-    /// For each vertex, the number that it adds to the sum of each predecessor.
+    /// Share of each vertex: (1 + dependency) / count, which the vertex adds to the sum of each predecessor.
     shares: Buffer<C>,
     /// Sums of the level that is being computed. In the end, the sum of the successors' shares for each reached vertex.
     sums: Buffer<C>,
@@ -56,7 +57,7 @@ pub(super) struct Extent {
 }
 
 impl<'g, C: Count> Search<'g, C> {
-    /// Reserves the arrays of a search, and then calls `rows`, which divides the vertices among ranks.
+    /// Allocates the arrays of a search, and then calls `rows`, which divides the vertices among ranks.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -82,8 +83,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(search)
     }
 
-    /// Finds the dependencies of all vertices on the source `root`. Returns `None` if a count of shortest paths is too
-    /// large for the type. Collective.
+    /// Computes the dependencies of all vertices on the source `root`. Returns `None` if a count of shortest paths is
+    /// too large for the type. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -96,7 +97,7 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(Some(self.extent))
     }
 
-    /// Adds the dependency of every vertex to its total.
+    /// Adds the dependency of every vertex on the source to the vertex's total.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
@@ -204,7 +205,7 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(())
     }
 
-    /// Returns the places of the level that ends before place `end`.
+    /// Returns the range of indices in `order` of the level that ends before index `end`.
     fn level_before(&self, end: usize) -> Range<usize> {
         let mut word = (end - 1) / 64;
         let mut bits = self.starts[word].load(Relaxed) & (u64::MAX >> (63 - (end - 1) % 64));
@@ -215,7 +216,8 @@ impl<'g, C: Count> Search<'g, C> {
         word * 64 + bits.ilog2() as usize..end
     }
 
-    /// Sums counts or shares for the vertices of a level. Ranks divide large levels. Collective.
+    /// Sums counts (if `way` is `In`) or shares (if it is `Out`) for the vertices of a level. Ranks divide large
+    /// levels. Collective.
     fn pull(&mut self, level: Range<usize>, way: EdgeDirection, workers: Workers<'_>) -> Result<()> {
         let Search { rows, order, paths, shares, sums, .. } = self;
         // On the way back, only vertices of the next level have shares that count.
@@ -233,7 +235,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(())
     }
 
-    /// Finds the next level, after place `end`, from all unreached vertices, with the sums of their counts. Collective.
+    /// Finds the next level by checking all unreached vertices, and sums the path counts of the in-neighbours of its
+    /// vertices. Appends the level to `order` at index `end`. Collective.
     fn pull_level(&mut self, end: usize, workers: Workers<'_>) -> Result<Range<usize>> {
         let Search { rows, reached, found, paths, sums, .. } = self;
         let comm = workers.comm;
@@ -245,7 +248,7 @@ impl<'g, C: Count> Search<'g, C> {
         if comm.ranks() == 1 {
             return Ok(self.collect(end));
         }
-        // A word may have vertices of two ranks.
+        // A word may contain vertices of two ranks.
         let words =
             |rank: usize| rows.firsts[rank] / 64..rows.firsts[rank + 1].div_ceil(64).max(rows.firsts[rank] / 64);
         let longest = (0..comm.ranks()).map(|rank| words(rank).len()).max().unwrap_or(0);
@@ -266,8 +269,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(next)
     }
 
-    /// Finds the next level along the rows of `level`, by all threads. If `adds` is true, also adds up its counts. Every
-    /// rank does the same.
+    /// Finds the next level along the rows of `level`, by all threads. If `adds` is true, also adds up the counts of
+    /// the next level. Every rank does the same work.
     fn push_level(&mut self, level: Range<usize>, adds: bool, workers: Workers<'_>) -> Result<Range<usize>> {
         let Search { rows, order, reached, found, paths, sums, .. } = self;
         let (list, sums) = (&order[level.clone()], word_cells(sums));
@@ -294,7 +297,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(self.collect(level.end))
     }
 
-    /// Finds the next level along the rows of `level`, by this thread alone. If `adds` is true, also adds up its counts.
+    /// Finds the next level along the rows of `level`, by this thread alone. If `adds` is true, also adds up the counts
+    /// of the next level.
     fn push_few(&mut self, level: Range<usize>, adds: bool) -> Range<usize> {
         let Search { rows, order, reached, paths, sums, .. } = self;
         let (mut end, mut unpacked) = (level.end, Unpacked::default());
@@ -321,7 +325,7 @@ impl<'g, C: Count> Search<'g, C> {
         level.end..end
     }
 
-    /// Appends the found vertices to the order after place `end`, and marks them as reached.
+    /// Appends the found vertices to `order` at index `end`, and marks them as reached.
     fn collect(&mut self, end: usize) -> Range<usize> {
         let mut next = end;
         for (number, (found, reached)) in self.found.iter_mut().zip(self.reached.iter_mut()).enumerate() {

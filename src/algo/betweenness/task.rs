@@ -18,16 +18,16 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes for each row entry, once in a search from a source, and once when dependencies are
-/// computed.
+/// Nanoseconds that one thread takes per row entry. The cost counts each entry twice: in a search from a source, and
+/// when dependencies are computed.
 const ENTRY: f64 = 4.0;
-/// Nanoseconds that one thread takes for each vertex in a search from a source.
+/// Nanoseconds that one thread takes per vertex in a search from a source.
 const VERTEX: f64 = 40.0;
 /// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
-/// Nanoseconds that a GPU takes for each entry of a row in a search from a source (H200).
+/// Nanoseconds that a GPU takes per row entry in a search from a source (H200).
 const ENTRY_ON_GPU: f64 = 0.006;
-/// Bytes of memory for each source: for its id in the result, and for drawing sources.
+/// Memory in bytes for each source: for its id in the result, and for drawing sources.
 const SOURCE: u64 = 128;
 
 impl Algorithm for Betweenness {
@@ -57,7 +57,7 @@ impl Algorithm for Betweenness {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
-        // Several ranks use their CPUs.
+        // If there are several ranks, they use their CPUs.
         let rows = graph.direction.rows(graph.vertices);
         (ranks == 1).then(|| gpu::least_bytes(graph.vertices, rows, graph.edges, graph.blocks))
     }

@@ -1,5 +1,5 @@
 //! Checks the result by computing the scores again. The check reads the distinct edges of the input, identifies
-//! vertices by input ids, and processes one source after another with a queue of vertices.
+//! vertices by input ids, and searches from one source after another with a queue of vertices.
 
 use super::options::{Betweenness, Normalise};
 use super::output::{BetweennessOutput, divisor};
@@ -15,8 +15,8 @@ use crate::results::read::READING;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
-/// Bytes that a check takes for each id: the index of its first edge, a distance, a place in the queue, a count, a
-/// dependency, a sum.
+/// Memory in bytes that a check needs per id: for the index of its first edge, a distance, an element of the queue, a
+/// count, a dependency, and a sum.
 const ID_BYTES: u64 = 40;
 /// Largest accepted relative difference between two scores, which are summed in different orders.
 const TOLERANCE: f64 = 1e-9;
@@ -26,13 +26,14 @@ const WIDE_TOLERANCE: f64 = 1e-6;
 const UNREACHED: u32 = u32::MAX;
 const COLUMN: &str = "out/betweenness/centrality";
 
-/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
+/// Returns an error if free memory is too small for the check. The error says how much memory the check needs.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
     EdgeList::check_room(edges, results, (1, 1, ids))
 }
 
-/// Finds the scores again, and compares figures and the column. Returns a sentence about the result of the check.
+/// Computes the scores again, and compares them with the reported statistics and the column. Returns a sentence about
+/// the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -98,7 +99,8 @@ pub(super) fn compare(
 
 /// Brandes' algorithm with a queue of vertices.
 struct PlainSearch<'e> {
-    /// The edges in ascending order. An edge is a word: the tail in the upper half, the head in the lower half.
+    /// The edges in ascending order. Each edge is a 64-bit word: the tail in the upper half, the head in the lower
+    /// half.
     edges: &'e [u64],
     /// Index of the first edge of each vertex.
     starts: Buffer<u64>,
@@ -124,7 +126,8 @@ impl<'e> PlainSearch<'e> {
         Ok(PlainSearch { edges, starts, distances, queue, paths, dependencies, totals, is_wide: false })
     }
 
-    /// Adds the dependencies on `source`. Returns the number of reached vertices and the largest distance.
+    /// Adds the dependencies on `source` to the totals. Returns the number of reached vertices and the largest
+    /// distance.
     fn run(&mut self, source: u32) -> Result<(u64, u32)> {
         let reached = self.count(source)?;
         let (mut ratios, mut depth) = (Vec::new(), 0);
@@ -187,7 +190,7 @@ impl<'e> PlainSearch<'e> {
     }
 }
 
-/// Returns the heads of the edges of a vertex.
+/// Yields the heads of the edges whose tail is `v`.
 fn heads<'e>(edges: &'e [u64], starts: &[u64], v: usize) -> impl Iterator<Item = usize> + use<'e> {
     edges[starts[v] as usize..starts[v + 1] as usize].iter().map(|&edge| edge as u32 as usize)
 }

@@ -1,5 +1,5 @@
-//! Estimates the memory and time of searches for a plan. Memory comes from the functions that size the arrays, time
-//! from measured rates.
+//! Estimates the memory and time of searches for a plan. Memory estimates use the functions that compute the array
+//! sizes, and time estimates use measured rates.
 
 use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::searches::SearchCost;
@@ -12,7 +12,8 @@ const SEARCH: f64 = 5.0;
 const SEARCH_ON_GPU: f64 = 0.2;
 /// Number of steps of a search that reach so many vertices that ranks send bitmaps instead of lists.
 const STEPS: u64 = 3;
-/// In the top-down steps of a search, ranks together claim all vertices divided by this number.
+/// Number of vertices of the graph divided by the number of claims (a vertex and its parent) that all ranks together
+/// send in the top-down steps of a search.
 const CLAIMED: u64 = 8;
 
 /// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.
@@ -40,10 +41,10 @@ pub fn of(label: &str, graph: &GraphSize<'_>, resources: &RankResources) -> Sear
     }
 }
 
-/// Returns the maximum and the minimum bytes of host memory for rows that do not fit the memory of the GPUs. Both are 0
-/// if that memory is unknown.
+/// Returns the host memory, in bytes, for rows that do not fit in GPU memory, as `[maximum, minimum]`: the most that
+/// may be used, and the least that is needed. Both are 0 if the size of GPU memory is unknown.
 fn on_gpu(graph: &GraphSize<'_>, resources: &RankResources) -> [u64; 2] {
-    // GPUs of different nodes can't access each other.
+    // GPUs of different nodes cannot access each other's memory.
     let gpus = if resources.nodes == 1 { resources.ranks as u64 } else { 1 };
     match (resources.gpu_memory, resources.packed) {
         (0, _) => [0; 2],
@@ -52,8 +53,9 @@ fn on_gpu(graph: &GraphSize<'_>, resources: &RankResources) -> [u64; 2] {
     }
 }
 
-/// Returns the approximate number of bytes that ranks send each other in a search. Ranks send a bitmap of all vertices
-/// after each step that reaches many. They also send claims (a vertex and its parent), and all parents at the end.
+/// Returns the approximate number of bytes that the ranks send each other in a search. Ranks send a bitmap of all
+/// vertices after each step that reaches many vertices. They also send claims (a vertex and its parent), and all
+/// parents at the end.
 fn sent(vertices: u64, ranks: u64) -> u64 {
     let others = ranks.saturating_sub(1);
     others * (STEPS * vertices / 8) + (8 * vertices / CLAIMED + 4 * vertices) * others / ranks.max(1)

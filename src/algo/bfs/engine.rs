@@ -10,7 +10,8 @@ use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 use crate::process::signals;
 
-/// Prepares a search on the device that the job and all ranks choose. Collective: all ranks must call it.
+/// Prepares a search on GPUs or CPUs, as the job requests. All ranks choose the same kind of device. Collective: all
+/// ranks must call it.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of the graph.
@@ -18,8 +19,8 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
     let EngineInput { graph, run, .. } = input;
     let comm = run.comm;
     let leads = comm.is_leader();
-    // If GPUs can't search together, one GPU is faster than the CPUs of many ranks. The other ranks take part only in
-    // this decision.
+    // If the GPUs cannot search together, the GPU of rank 0 searches alone, because one GPU is faster than the CPUs of
+    // many ranks. The other ranks take part only in this decision.
     let on_gpu = |lease: Lease<'a>| {
         let peer_access = gpu::peer_access(run.devices.peers, &lease.workspace, [&graph.block_store, graph.upper()?]);
         let switch = switch(switches, gpu::SWITCH);
@@ -31,10 +32,10 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
     Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
 }
 
-/// Thresholds alpha and beta of a job. The default of the device replaces `None`.
+/// The keys `alpha` and `beta` of a job. `None` selects the default of the device.
 pub type Switches = [Option<f64>; 2];
 
-/// Returns the thresholds of a search. `otherwise` has the defaults of the device.
+/// Returns the thresholds of a search. `otherwise` contains the defaults of the device.
 fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
     Switch { alpha: alpha.unwrap_or(otherwise.alpha), beta: beta.unwrap_or(otherwise.beta) }
 }

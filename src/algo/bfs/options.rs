@@ -6,18 +6,20 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
-/// Maximum value of alpha and beta.
+/// Maximum value of the keys `alpha` and `beta`.
 const MOST_SWITCH: u32 = 1_000_000_000;
 
 /// Options of breadth-first search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bfs {
-    /// The sources, and what to do with the trees.
+    /// The sources, and options for the trees: whether to check and to write them.
     #[serde(flatten)]
     pub options: Options,
-    /// Threshold for changing to bottom-up. The default depends on the device.
+    /// Threshold for changing to bottom-up steps ([`Switch::alpha`](super::search::Switch::alpha)). The default
+    /// depends on the device.
     pub alpha: Option<f64>,
-    /// Threshold for changing back to top-down. The default depends on the device.
+    /// Threshold for changing back to top-down steps ([`Switch::beta`](super::search::Switch::beta)). The default
+    /// depends on the device.
     pub beta: Option<f64>,
 }
 

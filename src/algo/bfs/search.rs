@@ -1,4 +1,4 @@
-//! Statistics of a breadth-first search and its thresholds, for every engine.
+//! Statistics and thresholds of a breadth-first search, which all engines share.
 
 use crate::algo::searches::LEVELS;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,15 @@ pub use crate::algo::searches::{NONE, Search};
 /// Thresholds at which a search changes direction (Beamer, Asanović and Patterson 2012).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
-    /// Bottom-up starts when the edges of the frontier exceed the unexplored edges divided by `alpha`.
+    /// Threshold for changing to bottom-up steps. The search changes when the frontier has more edges than the
+    /// unexplored edges divided by `alpha`.
     pub alpha: f64,
-    /// Top-down starts again when the frontier has fewer vertices than all vertices divided by `beta`.
+    /// Threshold for changing back to top-down steps. The search changes when the frontier has fewer vertices than
+    /// all vertices divided by `beta`.
     pub beta: f64,
 }
 
-/// Statistics of one search: its levels and its duration.
+/// Statistics of one breadth-first search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BfsStats {
     /// Number of vertices reached, including the root.
@@ -23,14 +25,14 @@ pub struct BfsStats {
     pub depth: u64,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Time and bytes of this rank's exchange with other ranks.
+    /// Time and size of this rank's exchange with other ranks.
     #[serde(default)]
     pub exchanged: RankTraffic,
     /// The first 1000 levels, in order. The first level is the root alone.
     pub levels: Vec<BfsLevel>,
 }
 
-/// Time and bytes of one rank's exchange with other ranks in a search.
+/// Time and size of one rank's exchange with other ranks in a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTraffic {
     /// Seconds of the exchange, including waiting for other ranks.
@@ -53,7 +55,7 @@ impl BfsStats {
 /// Statistics of one step of a search, which goes from one level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BfsLevel {
-    /// Number of vertices of the level from which the step starts.
+    /// Number of vertices in the level from which the step starts.
     pub frontier: u64,
     /// Number of row entries (neighbours) checked.
     pub edges_checked: u64,
@@ -61,7 +63,7 @@ pub struct BfsLevel {
     pub direction: Step,
     /// Duration of the step in seconds.
     pub seconds: f64,
-    /// Bytes of rows that the step read from the disk.
+    /// Number of bytes of rows that the step read from the disk.
     pub bytes: u64,
 }
 
@@ -69,8 +71,8 @@ pub struct BfsLevel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// The search follows the edges of the frontier.
+    /// A top-down step: follows the edges of the frontier.
     TopDown,
-    /// Every unreached vertex looks for a neighbour in the frontier.
+    /// A bottom-up step: every unreached vertex looks for a neighbour in the frontier.
     BottomUp,
 }

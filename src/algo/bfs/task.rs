@@ -1,4 +1,4 @@
-//! Implements the table `[bfs]` for the driver of searches: its keys, its cost, and its engine.
+//! Implements [`SearchTable`] for the table `[bfs]`: its keys, its cost, and its engine.
 
 use super::options::{ALPHA, BETA, KEYS};
 use super::search::BfsStats;

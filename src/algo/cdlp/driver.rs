@@ -1,5 +1,5 @@
-//! Runs one trial of `[cdlp]` (label propagation): all ranks compute the iterations, and rank 0 computes the figures
-//! and writes the column.
+//! Runs one trial of `[cdlp]` (label propagation): all ranks compute the iterations, and rank 0 computes the
+//! statistics and writes the column.
 
 use super::gpu::GpuLabels;
 use super::labels::Labels;
@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
-    /// Number of iterations.
+    /// Number of complete iterations.
     done: u64,
     /// Number of vertices whose label changed in the last iteration.
     changed: u64,
@@ -74,7 +74,7 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
         if checkpoint.is_worth_it() {
             save(&mut checkpoint, &labels, Progress { done, changed, seconds }, options.iterations)?;
         }
-        // The figures need the memory that counting labels took.
+        // The statistics need the memory in which labels were counted.
         drop(engine);
         Ok((report(graph, run, &labels.into_labels(), (done, changed))?, seconds))
     })?;
@@ -119,7 +119,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Copies the labels to the host if a GPU has them.
+    /// Copies the labels to the host if they are on a GPU.
     fn fetch(&mut self, labels: &mut Labels<'_>) -> Result<()> {
         match self {
             Engine::Cpu { .. } => Ok(()),
@@ -134,7 +134,7 @@ fn save(checkpoint: &mut Checkpoint, labels: &Labels<'_>, progress: Progress, un
     checkpoint.save(done, units, &[bytes_of(&[seconds.to_bits(), changed]), bytes_of(&labels.of)])
 }
 
-/// Loads labels. Returns the saved progress.
+/// Loads the labels of a checkpoint. Returns the saved progress.
 fn load(saved: &Saved, labels: &mut Labels<'_>) -> Result<Progress> {
     match (saved.words(0)?, saved.words_u32(1)?) {
         (&[seconds, changed], of) if of.len() == labels.of.len() => {

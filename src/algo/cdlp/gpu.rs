@@ -1,4 +1,4 @@
-//! Iterations on a GPU. `kernels/cdlp.cu` describes the method.
+//! Iterations of label propagation on a GPU. `kernels/cdlp.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::labels::{FEW, Labels};
@@ -15,23 +15,24 @@ use std::ops::Range;
 pub(super) static PROGRAM: ProgramSource = ProgramSource { name: "cdlp.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cdlp.cu");
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, as named in error messages.
 const PURPOSE: &str = "[cdlp] on this graph";
-/// Maximum number of row entries of a vertex whose labels are counted in a table: by a warp, and by a block of threads.
+/// Two thresholds on the number of row entries of a vertex. Up to the first, a warp counts the labels of the
+/// neighbours, and up to the second, a thread block does, in a table in shared memory.
 const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
-/// For each element of [`MOST`], the number of threads of a block that counts the labels of a vertex with more entries.
+/// For each element of [`MOST`], the number of threads per block in the kernel for vertices with more entries.
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with `entries` entries in all
-/// rows. Each half has at most `blocks` blocks, and each vertex at most `longest` entries.
+/// Returns the minimum GPU memory in bytes for a graph of `vertices` vertices with `entries` entries in all rows.
+/// Each half has at most `blocks` blocks, and each vertex at most `longest` entries.
 pub(super) fn least_bytes(vertices: u64, entries: u64, (blocks, longest): (u64, u64)) -> u64 {
     let lists = slice_bytes::<u32>(entries / MOST[0]) + slice_bytes::<u32>(entries / MOST[1]);
     let state = 2 * slice_bytes::<u32>(vertices) + slice_bytes::<u8>(vertices) + slice_bytes::<u64>(2);
     (state + lists + windows::least_bytes(blocks, longest)).next_multiple_of(1 << 20)
 }
 
-/// Addresses of the labels before and after an iteration, of marks and of counts. The memory layout must match `Labels`
-/// in the kernels.
+/// Addresses of the labels before and after an iteration, of the marks and of the counts. The memory layout must
+/// match `Labels` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LabelsOnGpu {
@@ -54,9 +55,9 @@ pub(super) struct GpuLabels<'a> {
     other: DeviceSlice<u32>,
     /// A byte for each vertex, which is set if a neighbour has changed its label.
     marked: DeviceSlice<u8>,
-    /// Number of vertices that changed in the last iteration, and number of entries of their rows.
+    /// Number of vertices whose label changed in the last iteration, and number of entries of their rows.
     changed: DeviceSlice<u64>,
-    /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
+    /// Number of row entries of the vertices whose label changed in the last iteration; `None` if unknown.
     last_changed: Option<u64>,
     /// Whether every vertex still has its own id as label.
     differ: bool,
@@ -67,7 +68,7 @@ pub(super) struct GpuLabels<'a> {
     windows: Windows<'a>,
 }
 
-/// Vertices with many entries, in order.
+/// Vertices with many row entries, ascending.
 struct LongRows {
     vertices: Vec<u32>,
     on_gpu: DeviceSlice<u32>,
@@ -159,7 +160,7 @@ impl<'a> GpuLabels<'a> {
         })
     }
 
-    /// Marks the neighbours of all vertices that changed in the last iteration.
+    /// Marks the neighbours of all vertices whose label changed in the last iteration.
     fn mark(&mut self) -> Result<()> {
         let GpuLabels { gpu, kernels, long, windows, .. } = self;
         let (before, after, marked) = (self.other.address(), self.labels.address(), self.marked.address());

@@ -1,8 +1,9 @@
 //! The labels of all vertices, and one iteration, which all ranks of the job compute together.
 //!
-//! Each rank has a range of consecutive vertices, and a copy of all labels. The ranges have about the same number of
-//! neighbours. A vertex keeps its label if no neighbour has changed its label. So once few labels change, an iteration
-//! computes only the neighbours of changed vertices, provided that all rows stay in memory.
+//! Each rank computes the labels of a range of consecutive vertices, and stores a copy of all labels. All ranges have
+//! about the same number of neighbours. A vertex keeps its label if no neighbour has changed its label. So once few
+//! labels change, an iteration computes only the neighbours of changed vertices, provided that all rows stay in
+//! memory.
 
 use super::votes::{self, Votes, smallest};
 use crate::algo::rows::Neighbours;
@@ -17,8 +18,8 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// If the rows of the vertices that changed in an iteration have less than 1/`FEW` of all entries, the next iteration
-/// computes only the neighbours of these vertices.
+/// Divisor of the number of all row entries. If the rows of the vertices whose label changed in an iteration have
+/// less than 1/`FEW` of all entries, the next iteration computes only the neighbours of these vertices.
 pub(super) const FEW: u64 = 8;
 /// Number of vertices that a thread checks for changes at a time.
 const RANGE: usize = 1 << 12;
@@ -31,21 +32,21 @@ pub(super) struct Labels<'g> {
     other: Buffer<u32>,
     /// Bitmap of the vertices that have a changed neighbour.
     marked: Buffer<AtomicU32>,
-    /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
+    /// Number of row entries of the vertices whose label changed in the last iteration; `None` if unknown.
     changed: Option<u64>,
     /// Whether every vertex still has its own id as label.
     pub differ: bool,
     pub rows: Neighbours<'g>,
 }
 
-/// Returns the bytes of memory for the labels of `vertices` vertices, and for counting labels with `threads` threads in
-/// rows of up to `longest` entries.
+/// Returns the memory in bytes for the labels of `vertices` vertices, and for counting labels with `threads` threads
+/// in rows of up to `longest` entries.
 pub(super) fn bytes(vertices: u64, longest: u64, threads: usize) -> u64 {
     8 * vertices + vertices.div_ceil(32) * 4 + threads as u64 * votes::bytes(longest)
 }
 
 impl<'g> Labels<'g> {
-    /// Gives every vertex its own id as label.
+    /// Creates labels in which every vertex has its own id as label.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of the vertex order.
@@ -58,7 +59,7 @@ impl<'g> Labels<'g> {
         Ok(Labels { of, other, marked, changed: None, differ: true, rows })
     }
 
-    /// Returns the bytes of memory in which `threads` threads count labels.
+    /// Returns the memory in bytes that `threads` threads take to count labels.
     pub(super) fn counting_bytes(&self, threads: usize) -> u64 {
         threads as u64 * votes::bytes(self.rows.longest)
     }
@@ -86,8 +87,8 @@ impl<'g> Labels<'g> {
             marked.iter_mut().for_each(|word| *word.get_mut() = 0);
             mark(rows, of, other, marked, threads)?;
         }
-        // If all labels differ, the smallest wins. The exception is an edge in both directions, which gives a label two
-        // votes.
+        // If all labels differ, the smallest wins. The exception is an edge in both directions, with which a label
+        // has two votes.
         let smallest_wins = *differ && rows.direction == Direction::Undirected;
         let state = || (Votes::new(rows.longest), Default::default());
         rows.each_own(other, threads, state, |v, next, (votes, unpacked)| {

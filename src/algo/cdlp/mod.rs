@@ -5,11 +5,11 @@
 //! same time. In a directed graph in-neighbours and out-neighbours count alike, so an edge in both directions counts
 //! twice. The labels do not depend on the number of threads or ranks.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `options` | the keys of the table |
 //! | `task` | the algorithm, its cost, and its checks |
-//! | `driver` | a trial: iterations, checkpoints, figures and the column |
+//! | `driver` | a trial: iterations, checkpoints, statistics and the column |
 //! | `labels` | the labels of all vertices, and one iteration by all ranks |
 //! | `gpu` | iterations on a GPU |
 //! | `votes` | the most frequent label of the neighbours of a vertex |

@@ -3,7 +3,7 @@
 use crate::jobfile::Key;
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of iterations that a table may ask for.
+/// Maximum number of iterations that a job may request.
 const MOST: u64 = 1_000_000;
 
 /// Options of label propagation.

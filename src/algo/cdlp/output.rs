@@ -26,7 +26,7 @@ pub struct CdlpOutput {
 }
 
 impl CdlpOutput {
-    /// Returns the result. `sizes` has the size of each community in vertices; zeros are ignored. Each of the
+    /// Creates the result. `sizes` contains the size of each community in vertices; zeros are ignored. Each of the
     /// `isolated` isolated vertices is another community.
     pub(super) fn new((iterations, changed): (u64, u64), sizes: &[u32], isolated: u64) -> CdlpOutput {
         let mut groups = ComponentsOutput::default();

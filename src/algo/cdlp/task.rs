@@ -111,7 +111,7 @@ impl Algorithm for Cdlp {
     }
 }
 
-/// Returns an upper bound of the number of entries of a vertex.
+/// Returns an upper bound on the number of row entries of a vertex.
 fn longest(graph: &GraphSize<'_>) -> u64 {
     (graph.longest_whole_row << graph.direction.shift()).min(2 * graph.vertices)
 }

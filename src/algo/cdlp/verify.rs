@@ -22,7 +22,8 @@ pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::
     EdgeList::check_room(edges, results, (2, 1, ids))
 }
 
-/// Finds the labels again, and compares figures and the column. Returns a sentence about the result of the check.
+/// Finds the labels again, and compares the statistics and the column. Returns a sentence about the result of the
+/// check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -35,8 +36,8 @@ pub(super) fn compare(
     let (info, budget, threads) = (results.info, results.budget, results.threads);
     let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
     let ids = Ids::open(results)?;
-    // A word has a vertex in its upper half and a neighbour in its lower half. If edges have direction, each direction
-    // has a list.
+    // A word contains a vertex in its upper half and a neighbour in its lower half. In a directed graph, there is a
+    // list for each direction.
     let ways = if info.direction == Direction::Undirected { &[In][..] } else { &[In, Out] };
     let lists = ways.iter().map(|&way| EdgeList::of_rows(way, edges, &ids, results)).collect::<Result<Vec<_>>>()?;
     let purpose = "labels to verify by (12 bytes for each id)";

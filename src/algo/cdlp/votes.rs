@@ -16,7 +16,7 @@ pub(super) struct Votes {
     table: Vec<u64>,
 }
 
-/// Returns the bytes of memory for counting the labels of rows of up to `longest` entries.
+/// Returns the memory in bytes for counting the labels of rows of up to `longest` entries.
 pub(super) fn bytes(longest: u64) -> u64 {
     // A table has at most eight slots for each label. While it grows, there is at most one other table, of half the
     // size.
@@ -59,8 +59,8 @@ impl Votes {
         best.1
     }
 
-    /// Returns the most frequent label, found by counting in a hash table. A slot has a label in its upper half and the
-    /// count in its lower half. The count of a free slot is 0.
+    /// Returns the most frequent label, found by counting in a hash table. A slot contains a label in its upper half
+    /// and its count in its lower half. The count of a free slot is 0.
     fn of_table(&mut self) -> u32 {
         let (mut bits, mut distinct, mut best) = (FIRST_BITS, 0, (0, 0));
         self.table.clear();

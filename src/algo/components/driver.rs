@@ -1,5 +1,5 @@
-//! Runs one trial of weakly connected components. In each round every rank joins trees along the edges of some blocks.
-//! In the end rank 0 counts sizes and writes the column.
+//! Runs one trial of weakly connected components. In each round, every rank joins the trees of its forest along the
+//! edges of some blocks. At the end, rank 0 counts the component sizes and writes the column.
 
 use super::forest::Forest;
 use super::gpu::{GpuForest, vertices_of};
@@ -46,7 +46,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     let (mut joined, mut on_gpu) = (0.0, false);
     while done < total {
         let end = total.min(at_once.saturating_mul(comm.ranks() as u64).saturating_add(done));
-        // If a stop interrupts a round, the next run joins the blocks of the round again.
+        // If a stop interrupts a round, the next run joins trees along the edges of the round's blocks again.
         let of_ranks: Vec<Vec<usize>> =
             (0..comm.ranks()).map(|rank| blocks_of(comm.ranks(), rank, done..end)).collect();
         let is_whole = round::is_whole(engine.join(graph, &forest, (&of_ranks, comm.rank()), run.threads))?;
@@ -101,8 +101,8 @@ enum Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Chooses the device. The blocks before `done` are already joined in `forest`. `is_new` says whether every tree of
-    /// `forest` still has only one vertex. Collective.
+    /// Chooses the device. In `forest`, trees are already joined along the edges of the blocks before `done`.
+    /// `is_new` says whether every tree of `forest` still has only one vertex. Collective.
     fn open(graph: &Graph, run: &Run<'a>, (forest, is_new): (&Forest, bool), done: u64) -> Result<Engine<'a>> {
         let store = &graph.block_store;
         let blocks = blocks_of(run.comm.ranks(), run.comm.rank(), done..store.len() as u64);
@@ -116,7 +116,8 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Returns the number of blocks that a rank joins between checkpoints: the same on all ranks. Collective.
+    /// Returns the number of blocks that a rank processes between checkpoints. It is the same on all ranks.
+    /// Collective.
     fn blocks_at_once(&self, comm: &Comm) -> u64 {
         let mut blocks = match self {
             Engine::Cpu => [1],
@@ -126,7 +127,7 @@ impl<'a> Engine<'a> {
         blocks[0]
     }
 
-    /// Joins trees along the edges of this rank's blocks. `of_ranks[r]` has the blocks of rank `r`.
+    /// Joins trees along the edges of this rank's blocks. `of_ranks[r]` contains the block indices of rank `r`.
     fn join(
         &mut self,
         graph: &Graph,
@@ -150,7 +151,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Copies the parents from the GPU to `forest`, if a GPU has them.
+    /// Copies the parents from the GPU to `forest`, if the forest is on a GPU.
     fn fetch(&mut self, forest: &mut Forest) -> Result<()> {
         match self {
             Engine::Cpu => Ok(()),
@@ -159,14 +160,14 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Returns the blocks among `blocks` that rank `rank` of `ranks` joins.
+/// Returns the blocks among `blocks` that rank `rank` of `ranks` processes: it joins trees along their edges.
 fn blocks_of(ranks: usize, rank: usize, blocks: Range<u64>) -> Vec<usize> {
     (blocks.start + rank as u64..blocks.end).step_by(ranks).map(|b| b as usize).collect()
 }
 
-/// Sends to all ranks the parents of the vertices whose rows are in the blocks that were just joined. `of_ranks[r]` has
-/// the blocks of rank `r`. Afterwards, in every forest, nearly all vertices of high degree are in the tree of vertex 0.
-/// So most later edges join nothing. Collective.
+/// Sends to all ranks the parents of the vertices whose rows are in the blocks that were just joined. `of_ranks[r]`
+/// contains the block indices of rank `r`. Afterwards, in every forest, nearly all vertices of high degree are in the
+/// tree of vertex 0. So most later edges join nothing. Collective.
 fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm), threads: usize) -> Result<()> {
     // On CPUs, a rank joins one block in a round.
     let vertices = |blocks: &Vec<usize>| blocks.first().map_or(0..0, |&b| vertices_of(&graph.block_store, b));
@@ -198,15 +199,16 @@ fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Resul
     Ok(())
 }
 
-/// Returns the number of rows of `block` that a thread takes at a time. Threads that are far apart seldom join the same
-/// trees, so short rows are taken in larger parts, of which every thread gets several.
+/// Returns the number of rows of `block` that a thread takes at a time. Threads that work on distant rows seldom join
+/// the same trees. So if rows are short, a thread takes more rows at a time, but every thread still gets several
+/// parts.
 fn rows_at_once(block: Block<'_>, threads: usize) -> usize {
     let of_entries = PART_ENTRIES * block.rows() / block.targets.len().max(1);
     of_entries.min(block.rows() / (4 * threads)).max(PART)
 }
 
-/// Counts the sizes of the components, and writes the column if this is the last trial. `roots` has the root of each
-/// vertex. A root is its own root.
+/// Counts the sizes of the components, and writes the column if this is the last trial. `roots` contains the root of
+/// each vertex. A root is its own root.
 pub(super) fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsOutput> {
     let mut of_roots: Buffer<u32> = run.budget.zeroed(roots.len(), "figures of components (4 bytes each)")?;
     roots.iter().for_each(|&root| of_roots[root as usize] += 1);
@@ -216,7 +218,7 @@ pub(super) fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<
     if !run.is_last {
         return Ok(output);
     }
-    // From here on `of_roots` has the smallest dense id of each component instead of its size.
+    // From here on, `of_roots` contains the smallest dense id of each component instead of its size.
     of_roots.fill(u32::MAX);
     let order = order::map(&graph.folder, graph.info.content)?;
     for (id, &vertex) in (0..).zip(order.ids()?) {

@@ -1,5 +1,5 @@
-//! A forest of vertices in which each tree is the part of a component that is known so far. All threads join trees at
-//! the same time.
+//! A forest over the vertices of a graph. Each tree is the part of a component that is known so far. All threads join
+//! trees concurrently.
 
 use crate::error::Result;
 use crate::graph::csr::Block;
@@ -8,11 +8,11 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A forest, stored as the parent of each vertex. A root is its own parent, and every other parent is smaller than its
-/// vertex.
+/// A forest, stored as the parent of each vertex. A root is its own parent, and every other parent has a smaller id
+/// than its child.
 ///
-/// Memory accesses need no order. A thread may read a parent that another thread has just replaced, but an old parent
-/// is still an ancestor.
+/// Relaxed memory accesses are enough. A thread may read a parent that another thread has just replaced, but an old
+/// parent is still an ancestor.
 pub(super) struct Forest {
     parents: Buffer<AtomicU32>,
     /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0.
@@ -20,12 +20,12 @@ pub(super) struct Forest {
 }
 
 impl Forest {
-    /// Returns the bytes of memory that a forest of `vertices` vertices takes.
+    /// Returns the size in bytes of a forest of `vertices` vertices.
     pub(super) fn bytes(vertices: u64) -> u64 {
         4 * vertices
     }
 
-    /// Makes a forest in which every vertex is a tree.
+    /// Creates a forest in which every vertex is a tree of its own.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -51,7 +51,7 @@ impl Forest {
         self.parents.iter().zip(parents).for_each(|(slot, parent)| slot.store(parent, Relaxed));
     }
 
-    /// Makes the root of each of `vertices` its parent.
+    /// Sets the parent of each of `vertices` to its root.
     pub(super) fn flatten(&self, vertices: Range<usize>) {
         vertices.for_each(|v| self.parents[v].store(self.root(v as u32), Relaxed));
     }
@@ -61,8 +61,8 @@ impl Forest {
         self.parents.into_plain()
     }
 
-    /// Returns the root of vertex `v`. Links every second vertex on the way to its grandparent, so that later calls
-    /// take fewer steps.
+    /// Returns the root of vertex `v`. Applies path halving: every second vertex on the way is linked to its
+    /// grandparent, so that later calls take fewer steps.
     #[inline]
     fn root(&self, mut v: u32) -> u32 {
         loop {
@@ -76,7 +76,7 @@ impl Forest {
         }
     }
 
-    /// Joins the trees of two vertices. The smaller root stays a root.
+    /// Joins the trees of two vertices. The root with the smaller id stays a root.
     #[inline]
     pub(super) fn join(&self, mut u: u32, mut v: u32) {
         loop {
@@ -91,10 +91,10 @@ impl Forest {
 
     /// Joins trees along the edges of `rows` of a block of the lower half.
     ///
-    /// Vertices of high degree come first in the order of vertices, and nearly all of them are in the tree of vertex 0.
-    /// The first vertices, up to some number, are known to be there. Once a vertex is joined with one of them, its
-    /// edges to the others join nothing. Neighbours in a row ascend, so these edges are at the start of the row and are
-    /// skipped without being read. In a graph with hubs, they are nearly all edges.
+    /// Vertices of high degree come first in the order of vertices, and nearly all of them are in the tree of
+    /// vertex 0. The first vertices, up to some id, are known to be in this tree. Once a vertex is joined with one
+    /// of them, its edges to the others join nothing. Neighbours in a row ascend, so these edges are at the start
+    /// of the row and are skipped without being read. In a graph with hubs, they are nearly all edges.
     pub(super) fn join_rows(&self, block: Block<'_>, rows: Range<usize>, direction: Direction) {
         let known = self.with_first(direction.vertex(block.first_row + rows.start as u32));
         for local in rows {
@@ -125,7 +125,8 @@ mod tests {
     use super::*;
     use crate::algo::team::{Parts, team};
 
-    /// Joins all rows of a graph in parts of `part` rows, and returns the roots.
+    /// Joins trees along the edges of all rows of a graph, `part` rows at a time, and returns the root of each
+    /// vertex.
     fn roots(rows: &[Vec<u32>], part: usize, threads: usize) -> Vec<u32> {
         let mut offsets = vec![0];
         rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));
@@ -144,7 +145,8 @@ mod tests {
         forest.into_parents().to_vec()
     }
 
-    /// Vertices 4 and 5 form a separate component, and a path joins 2 to vertex 0 late.
+    /// Checks the roots of a graph in which vertices 4 and 5 form a separate component, and a path joins vertex 2 to
+    /// vertex 0 late.
     #[test]
     fn every_vertex_has_the_smallest_of_its_component_as_root() {
         let rows = [vec![], vec![0], vec![], vec![2], vec![], vec![4], vec![1, 2], vec![0, 1, 2, 6], vec![]];

@@ -20,12 +20,12 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
     headers: &[COMMON, ROW_PARTS],
 };
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, as named in error messages.
 const PURPOSE: &str = "[components] on this graph";
-/// Number of blocks, about 4 GiB, that are streamed to the GPU between two checkpoints.
+/// Number of blocks (about 4 GiB) that are streamed to the GPU between two checkpoints.
 const STREAMED: u64 = 64;
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with edges.
+/// Returns the minimum GPU memory in bytes for a graph of `vertices` vertices with edges.
 pub(super) fn least_bytes(vertices: u64) -> u64 {
     (state_bytes(vertices) + passes::least_bytes()).next_multiple_of(1 << 20)
 }
@@ -45,7 +45,8 @@ fn state_bytes(vertices: u64) -> u64 {
 pub(super) struct GpuForest<'a> {
     gpu: Lease<'a>,
     trees: Trees,
-    /// The blocks of this rank with their rows, in order, if all rows fit in GPU memory.
+    /// The blocks of this rank, each as its index and its rows in GPU memory, in order; `None` unless all rows fit in
+    /// GPU memory.
     resident: Option<Vec<(usize, RowPart)>>,
     /// Access to the memory of the other ranks' GPUs, if all GPUs can access each other's memory.
     peers: Option<PeerMemory<'a>>,
@@ -56,7 +57,7 @@ pub(super) struct GpuForest<'a> {
 
 impl<'a> GpuForest<'a> {
     /// Copies `forest` to the GPU, unless `is_new` says that every tree has only one vertex. Also copies the rows of
-    /// `blocks`, which are all blocks that this rank will join, if all of them fit.
+    /// `blocks`, the blocks along whose edges this rank will join trees, if all of them fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -97,15 +98,15 @@ impl<'a> GpuForest<'a> {
         self.shares = peers.is_some_and(|memory| memory.comm.all(self.resident.is_some()));
     }
 
-    /// Returns the number of blocks that this rank should join between two checkpoints. It is `u64::MAX` if all of its
-    /// rows are in GPU memory.
+    /// Returns the number of blocks that this rank should process between two checkpoints. It is `u64::MAX` if all of
+    /// its rows are in GPU memory.
     pub(super) fn blocks_at_once(&self) -> u64 {
         if self.resident.is_some() { u64::MAX } else { STREAMED }
     }
 
-    /// Joins trees along the edges of this rank's blocks `of_ranks[rank]`, in order. They must be among the blocks that
-    /// [`Self::new`] got. `of_ranks[r]` has the blocks of rank `r`. Collective if the GPUs of all ranks can access each
-    /// other's memory.
+    /// Joins trees along the edges of this rank's blocks `of_ranks[rank]`, in order. They must be among the blocks
+    /// that were passed to [`Self::new`]. `of_ranks[r]` contains the block indices of rank `r`. Collective if the
+    /// GPUs of all ranks can access each other's memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
@@ -144,8 +145,8 @@ impl<'a> GpuForest<'a> {
         workspace.queue.finish()
     }
 
-    /// Returns two GPU addresses for each rank: of its parents, and of its number of vertices that are known to be in
-    /// the tree of vertex 0. Collective.
+    /// Returns two GPU addresses for each rank: the address of its parents, and the address of its counter of
+    /// vertices that are known to be in the tree of vertex 0. Collective.
     fn places(&self, memory: PeerMemory<'_>) -> Vec<(u64, u64)> {
         let arena = self.gpu.workspace.arena.words();
         let mine =
@@ -235,8 +236,8 @@ impl Trees {
     }
 
     /// Joins each of `vertices` to its parent in the forest of another GPU. `others` is the address of the parents
-    /// there. `others_known` is the address of that GPU's number of vertices that are known to be in the tree of vertex
-    /// 0. If it is given, vertices that both GPUs know to be in this tree are skipped.
+    /// there. `others_known` is the address of that GPU's counter of vertices that are known to be in the tree of
+    /// vertex 0. If it is given, vertices that both GPUs know to be in this tree are skipped.
     fn merge(&self, queue: &Queue, others: u64, others_known: Option<u64>, vertices: Range<u32>) -> Result<()> {
         let (parents, known) = (self.parents.address(), self.known[0].address());
         let arguments = (parents, others, vertices.start, vertices.end, known, others_known.unwrap_or(0));
@@ -244,8 +245,8 @@ impl Trees {
         unsafe { queue.launch(&self.merge, queue.grid(vertices.len() as u64), arguments) }
     }
 
-    /// Makes the root of each vertex its parent. If `skips_known`, skips the vertices that are known to be in the tree
-    /// of vertex 0 and have it as parent.
+    /// Sets the parent of each vertex to its root. If `skips_known` is true, skips the vertices that are known to be
+    /// in the tree of vertex 0 and have it as parent.
     fn flatten(&mut self, queue: &Queue, skips_known: bool) -> Result<()> {
         let [known, next] = self.known;
         if !skips_known {

@@ -16,9 +16,9 @@ const PART: usize = 1 << 12;
 /// Role of a rank in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Receives the forest of the rank with this number.
+    /// Receives the forest of this other rank.
     Takes(usize),
-    /// Sends its forest to the rank with this number.
+    /// Sends its forest to this other rank.
     Gives(usize),
     Waits,
 }
@@ -34,13 +34,13 @@ pub(super) fn turns(rank: usize, ranks: usize) -> impl Iterator<Item = Turn> {
     })
 }
 
-/// Returns the bytes of memory that merging takes on one of `ranks` ranks of `nodes` machines.
+/// Returns the memory in bytes that merging takes on each of `ranks` ranks, which run on `nodes` machines.
 pub(super) fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks > 1 { Rounds::bytes(LINK, ranks, nodes) + 2 * 4 * Comm::PIECE as u64 } else { 0 }
 }
 
-/// Returns the bytes that all ranks send for a forest of `bytes` bytes. Each parent is sent once to every other rank.
-/// In the end all ranks but one send their whole forest to another rank.
+/// Returns the number of bytes that all ranks together send for a forest of `bytes` bytes. Each parent is sent once
+/// to every other rank. In the end all ranks but one send their whole forest to another rank.
 pub(super) fn sent(ranks: usize, bytes: u64) -> u64 {
     2 * (ranks as u64 - 1) * bytes
 }
@@ -108,7 +108,7 @@ fn parents(of: &[AtomicU32]) -> Vec<u32> {
     of.iter().map(|parent| parent.load(Relaxed)).collect()
 }
 
-/// Joins consecutive vertices, beginning at `first`, each to its element of `parents`.
+/// Joins the tree of each of several consecutive vertices, from `first` on, with the tree of its parent in `parents`.
 fn join(forest: &Forest, first: u32, parents: &[u32], threads: usize) -> Result<()> {
     let parts = Parts::new(parents.len(), PART);
     team(threads.clamp(1, parents.len().div_ceil(PART).max(1)), &|_| {

@@ -4,13 +4,13 @@
 //! contains each edge once. Blocks are read once, in order, so a graph may be larger than memory. The result does not
 //! depend on the order of the joins.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `options` | the keys of the table |
 //! | `task` | the table, its cost, and its checks |
-//! | `driver` | a trial: blocks in rounds, checkpoints, figures and the column |
-//! | `forest` | the forest, which all threads join at the same time |
-//! | `strong` | strongly connected components of a graph with direction |
+//! | `driver` | a trial: blocks in rounds, checkpoints, statistics and the column |
+//! | `forest` | the forest, whose trees all threads join concurrently |
+//! | `strong` | strongly connected components of a directed graph |
 //! | `gpu` | the forest on a GPU |
 //! | `merge` | joins the forests of all ranks |
 //! | `output` | the result |

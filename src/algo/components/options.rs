@@ -14,7 +14,7 @@ pub(super) const KEYS: &[&dyn AnyKey] = &[&STRONG];
 /// Options of the table `[components]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Components {
-    /// Whether to find strongly connected components. If edges have no direction, they are the weakly connected
+    /// Whether to find strongly connected components. In an undirected graph, they are the weakly connected
     /// components.
     // The default is not serialised, so results of versions without this option keep their keys.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -22,7 +22,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Returns true if the job needs strongly connected components. If edges have no direction, weakly connected
+    /// Returns true if the job needs strongly connected components. In an undirected graph, weakly connected
     /// components are enough.
     pub(super) fn is_strong(&self, direction: Direction) -> bool {
         self.strong && direction == Direction::Directed

@@ -14,7 +14,7 @@ const LARGEST: usize = 10;
 /// The number of components and their sizes, in vertices. An isolated vertex is a component, too.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComponentsOutput {
-    /// Whether components are strongly connected.
+    /// Whether these are the strongly connected components (otherwise the weakly connected ones).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
     /// Number of components.
@@ -44,7 +44,7 @@ impl ComponentsOutput {
     }
 }
 
-/// Returns a figure of `by_size`: the number of `groups` (components, communities) of 2^i to 2^(i+1) - 1 vertices.
+/// Returns a chart of `by_size`: the number of `groups` (components, communities) of 2^i to 2^(i+1) - 1 vertices.
 pub(in crate::algo) fn size_figure(groups: &str, by_size: &[u64]) -> Figure {
     let of = |(power, &count): (u32, &u64)| (2f64.powi(power as i32), 2f64.powi(power as i32 + 1) - 1.0, count as f64);
     let bins: Vec<_> = (0..).zip(by_size).map(of).filter(|&(_, _, count)| count > 0.0).collect();

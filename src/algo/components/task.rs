@@ -18,17 +18,17 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes for each entry of a row, if components are weakly connected.
+/// Nanoseconds that one thread takes for each entry of a row, to find weakly connected components.
 const ENTRY: f64 = 0.5;
-/// Nanoseconds that one thread takes for each row, if components are weakly connected.
+/// Nanoseconds that one thread takes for each row, to find weakly connected components.
 const ROW: f64 = 20.0;
 /// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
-/// Nanoseconds that one thread takes for each entry of a row, if components are strongly connected.
+/// Nanoseconds that one thread takes for each entry of a row, to find strongly connected components.
 const STRONG_ENTRY: f64 = 4.0;
-/// Nanoseconds that one thread takes for each vertex, if components are strongly connected.
+/// Nanoseconds that one thread takes for each vertex, to find strongly connected components.
 const STRONG_VERTEX: f64 = 60.0;
-/// Nanoseconds that a GPU takes for each entry of a row, if components are strongly connected.
+/// Nanoseconds that a GPU takes for each entry of a row, to find strongly connected components.
 const STRONG_ENTRY_ON_GPU: f64 = 0.02;
 /// Nanoseconds that a GPU takes for each entry of a row that streams through its memory: four bytes at 40 GB/s (H200).
 /// Rows that are in its memory already take less.
@@ -49,8 +49,8 @@ impl Algorithm for Components {
     }
 
     fn needs(&self) -> Needs {
-        // The lower halves of out-rows and in-rows together have each edge once, like the lower half of an undirected
-        // graph.
+        // The lower halves of out-rows and in-rows together contain each edge once, like the lower half of an
+        // undirected graph.
         Needs { order: true, direction: true, upper: self.strong, degrees: self.strong, ..Needs::default() }
     }
 
@@ -64,7 +64,7 @@ impl Algorithm for Components {
     }
 
     fn rare_programs(&self) -> Vec<&'static ProgramSource> {
-        // For edges without direction.
+        // In an undirected graph, strongly connected components are weakly connected components.
         if self.strong { vec![&gpu::PROGRAM] } else { Vec::new() }
     }
 
@@ -162,7 +162,7 @@ impl Algorithm for Components {
     }
 }
 
-/// Returns the cost of strongly connected components of a graph with direction.
+/// Returns the cost of strongly connected components of a directed graph.
 fn strong_cost(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let host_memory = strong::bytes(graph.vertices, resources.ranks);
     let (entries, trials) = (2 * graph.edges, u64::from(resources.trials));

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 /// Number of edges that a thread collects before it locks the forest.
 const BATCH: usize = 1 << 10;
 
-/// Returns the bytes of memory for a check that reads the blocks of a prepared graph.
+/// Returns the memory in bytes for a check that reads the blocks of a prepared graph.
 pub(super) fn bytes(ids: u64, threads: usize) -> u64 {
     8 * ids + scratch_bytes(threads)
 }
@@ -25,7 +25,7 @@ fn scratch_bytes(threads: usize) -> u64 {
 pub(in crate::algo) struct RowForest(Buffer<u32>);
 
 impl RowForest {
-    /// Makes a forest of `rows` trees, one for each row.
+    /// Creates a forest of `rows` trees, one for each row.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -77,8 +77,8 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     compare_rows(output, &forest.0, &ids, (edges, results))
 }
 
-/// Compares sizes and the column with `smallest`, which has for each row the smallest row in its component. Returns a
-/// sentence about the result of the check.
+/// Compares sizes and the column with `smallest`, which contains for each row the smallest row in its component.
+/// Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].

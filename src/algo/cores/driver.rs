@@ -15,12 +15,12 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Number of units of a trial: thousandths of the vertices.
+/// Number of progress units of a trial. A unit is a thousandth of the vertices.
 pub(super) const UNITS: u64 = 1000;
 
-/// CPUs check whether to save or to stop after a layer of at least this many vertices.
+/// Minimum number of vertices in a layer after which CPUs check whether to save or to stop.
 const WIDE: u64 = 1 << 12;
-/// CPUs also check whether to save or to stop after every this many layers.
+/// Number of layers after which CPUs check in any case whether to save or to stop.
 const LAYERS: u32 = 64;
 
 /// Progress of a trial.
@@ -28,9 +28,9 @@ const LAYERS: u32 = 64;
 struct Progress {
     level: u32,
     layer: u32,
-    /// Number of units that are done.
+    /// Number of completed units.
     done: u64,
-    /// Seconds that the trial has taken so far, including earlier runs.
+    /// Duration of the trial so far in seconds, including earlier runs.
     seconds: f64,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<CoresOutput
     }
     run.progress.advance(UNITS - done);
     let (level, layer, _) = engine.place();
-    // The time of a GPU ends when no vertex is left. Copying the numbers to the host does not count.
+    // On a GPU, the measured time ends when no vertex is left: it does not include copying the results to the host.
     let on_gpu = seconds();
     let (is_on_gpu, [cores, layers]) = engine.finish()?;
     let (output, seconds) = on_leader(comm, || {
@@ -91,7 +91,7 @@ enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. CPUs are used if there are several ranks. Collective.
+    /// Chooses the device. Several ranks always use their CPUs. Collective.
     fn open<'r: 'g>((graph, degrees): (&'g Graph, &'g [u32]), begin: &Begin<'_>, run: &Run<'r>) -> Result<Engine<'g>> {
         let cpu = || {
             let peeling = Peeling::new((graph, degrees), begin, run.comm, (run.budget, run.threads))?;
@@ -103,7 +103,7 @@ impl<'g> Engine<'g> {
         run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
-    /// Removes some layers. Returns whether vertices are left. Collective.
+    /// Removes some layers. Returns false if no vertex is left, and true if there may be more. Collective.
     fn remove(&mut self, run: &Run<'_>) -> Result<bool> {
         let (peeling, exchange) = match self {
             Engine::Cpu { peeling, exchange } => (peeling, exchange),
@@ -121,7 +121,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the current level, the number of removed layers, and the number of vertices of this rank in these
+    /// Returns the current level, the number of removed layers, and the number of this rank's vertices in these
     /// layers.
     fn place(&self) -> (u32, u32, u64) {
         match self {
@@ -130,7 +130,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the arrays of [`Peeling::gather`], which may come from the GPU.
+    /// Returns two arrays over all vertices, from CPUs or from the GPU: the number of remaining neighbours or, once a
+    /// vertex is removed, its core number; and the layer. See [`Peeling::gather`].
     fn gather(&mut self) -> Result<[&[u32]; 2]> {
         match self {
             Engine::Cpu { peeling, exchange } => peeling.gather(exchange),
@@ -138,7 +139,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Calls [`Peeling::finish`], or does the same on the GPU. Also returns whether the engine is a GPU.
+    /// Ends the peeling on CPUs or on the GPU. Returns whether the engine is a GPU, and two arrays over all vertices:
+    /// core numbers and layers.
     fn finish(self) -> Result<(bool, [Buffer<u32>; 2])> {
         match self {
             Engine::Cpu { peeling, mut exchange } => Ok((false, peeling.finish(&mut exchange)?)),
@@ -157,7 +159,8 @@ fn save(
     checkpoint.save(done, UNITS, &[bytes_of(&at), bytes_of(left), bytes_of(layers)])
 }
 
-/// Loads a checkpoint: the progress, the number of neighbours that each vertex has left, and its layer.
+/// Loads a checkpoint. Returns the progress, and two arrays: each vertex's number of remaining neighbours, and its
+/// layer.
 fn load(saved: &Saved, vertices: u64) -> Result<(Progress, [&[u32]; 2])> {
     match (saved.words(0)?, saved.words_u32(1)?, saved.words_u32(2)?) {
         (&[seconds, level, layer], left, layers)
@@ -170,7 +173,7 @@ fn load(saved: &Saved, vertices: u64) -> Result<(Progress, [&[u32]; 2])> {
     }
 }
 
-/// Counts core numbers, and writes the columns if this is the last trial.
+/// Counts core numbers, and writes the result columns if this is the last trial.
 fn report(graph: &Graph, run: &mut Run<'_>, [cores, layers]: [&Buffer<u32>; 2]) -> Result<CoresOutput> {
     let isolated = graph.info.rows() - graph.info.connected;
     // Isolated vertices are the first layer.

@@ -17,15 +17,15 @@ pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "cores.cu", text: TEXT, headers: &[COMMON, FRONTIER, GRID_BARRIER, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cores.cu");
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[cores] on this graph, with all its rows";
-/// Minimum number of row entries of a vertex that a whole block of threads removes.
+/// Minimum number of row entries of a vertex that is removed by a whole thread block.
 const LONG: u64 = constant(FRONTIER.1, "LONG") as u64;
 /// Maximum number of layers that one launch of the kernel removes.
 const LAYERS: u32 = 256;
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with `rows` rows and `edges`
-/// edges in up to `blocks` blocks.
+/// Returns the minimum GPU memory, in bytes, for a graph of `vertices` vertices with `rows` rows and `edges` edges in up
+/// to `blocks` blocks.
 pub(super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     (state_bytes(vertices, 2 * edges) + windows::most_resident_bytes(rows, edges, blocks)).next_multiple_of(1 << 20)
 }
@@ -77,8 +77,8 @@ pub(super) struct GpuPeeling<'g> {
     kernel: Kernel,
     grid: Grid,
     arguments: PeelingArguments,
-    /// Two numbers of each vertex. The first is the number of neighbours left or, once the vertex is removed, its core
-    /// number. The second is its layer.
+    /// Two arrays over all vertices. The first contains the number of remaining neighbours or, once the vertex is
+    /// removed, its core number. The second contains the layer.
     arrays: [DeviceSlice<u32>; 2],
     on_gpu: DeviceSlice<PeelingState>,
     /// The state after the last launch.
@@ -157,7 +157,7 @@ impl<'g> GpuPeeling<'g> {
         Ok(GpuPeeling { gpu, kernel, grid, arguments, arrays: [left_there, layers_there], on_gpu, at, all })
     }
 
-    /// Removes some layers. Returns whether vertices are left.
+    /// Removes up to `LAYERS` layers. Returns whether vertices are left.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -178,7 +178,7 @@ impl<'g> GpuPeeling<'g> {
         (self.at.level, self.at.layer, self.at.first.into())
     }
 
-    /// Copies both numbers of all vertices to the host, and returns them.
+    /// Copies both arrays to the host, and returns them: remaining neighbours or core numbers, and layers.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -189,7 +189,7 @@ impl<'g> GpuPeeling<'g> {
         Ok(self.all.each_ref().map(|all| &**all))
     }
 
-    /// Returns both numbers of all vertices, and frees the GPU.
+    /// Returns the core numbers and the layers of all vertices, and releases the GPU.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -18,13 +18,13 @@ pub struct CoresOutput {
     pub innermost: u64,
     /// Number of layers.
     pub layers: u64,
-    /// Numbers of vertices by core number. Element 0 counts the core number 0. Element `i + 1` counts core numbers from
-    /// 2^i to 2^(i+1) - 1. The last element counts the largest core number.
+    /// Histogram of core numbers. Element 0 is the number of vertices with core number 0. Element `i + 1` is the
+    /// number of vertices with core numbers from 2^i to 2^(i+1) - 1. The last element counts the largest core number.
     pub by_core: Vec<u64>,
 }
 
 impl CoresOutput {
-    /// Adds `vertices` vertices with the same core number, which are in layers up to `layer`.
+    /// Adds `vertices` vertices with core number `core`, which are in layers up to `layer`.
     pub(super) fn add(&mut self, core: u64, layer: u64, vertices: u64) {
         if vertices == 0 {
             return;

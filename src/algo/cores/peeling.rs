@@ -1,8 +1,8 @@
-//! The vertices of a rank, and the removal of a layer by all ranks together.
+//! The vertices that a rank owns, and the removal of a layer by all ranks together.
 //!
-//! A rank counts the remaining neighbours of each vertex that it owns, and removes vertices with few of them. It reads
-//! the row of every removed vertex once. It decrements the counts of neighbours that it owns at once, and sends
-//! messages to the owners of the other neighbours.
+//! A rank counts the remaining neighbours of each vertex that it owns, and removes the vertices with few of them. It
+//! reads the row of every removed vertex once. For neighbours that it owns, it decrements the count immediately. For
+//! the others, it sends messages to their owners.
 
 use crate::algo::rows::{Batch, VertexList};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
@@ -18,19 +18,19 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices of a layer that a thread takes at a time.
+/// Number of vertices of a layer that a thread claims at a time.
 const PART: usize = 1 << 6;
-/// Number of row entries, or of vertices, for which starting one more thread is worth its time.
+/// Minimum number of row entries, or of vertices, per thread. With fewer, starting another thread does not pay off.
 const SHARE: u64 = 1 << 15;
-/// Number of vertices whose counts of neighbours a thread checks at a time.
+/// Number of vertices whose neighbour counts a thread checks at a time.
 const RANGE: usize = 1 << 13;
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 16;
-/// Prefetch distance, in vertices, of the counts of a vertex's neighbours. Rows are prefetched twice as far ahead.
+/// Prefetch distance, in vertices, of the neighbours' counts. Rows are prefetched twice as far ahead.
 const ROWS_AHEAD: usize = 2;
 /// Number of row entries that a rank reads before it sends messages, unless a single row has more.
 const CHUNK: u64 = 1 << 20;
-/// More than the number of threads that may decrement a count at the same time.
+/// Upper bound on the number of threads that decrement one count at the same time.
 const THREADS: u32 = 1 << 16;
 
 /// State of a peeling: the graph, and which of its vertices are left.
@@ -42,17 +42,17 @@ pub(super) struct Peeling<'g> {
     /// Whether rows are read from a disk on access.
     on_disk: bool,
     own: VertexOwnership,
-    /// Number of remaining neighbours of each own vertex; its core number once it is removed.
+    /// For each owned vertex, the number of remaining neighbours; its core number once it is removed.
     left: Buffer<AtomicU32>,
-    /// Layer in which each own vertex is removed, from 1; 0 while it is not removed.
+    /// For each owned vertex, the 1-based layer in which it was removed; 0 while it is not removed.
     layers: Buffer<AtomicU32>,
-    /// Own vertices that were removed, followed by those that will be removed next.
+    /// Owned vertices that were removed, followed by those that will be removed next.
     queue: VertexList,
-    /// Number of vertices that were removed.
+    /// Number of owned vertices that were removed.
     taken: usize,
-    /// All own vertices from this index on are removed or in the queue, so only earlier ones are checked.
+    /// Exclusive end of the owned vertices to check: all later ones are removed or in the queue.
     end: usize,
-    /// Vertices with at most this many neighbours are removed.
+    /// Current level: vertices with at most this many remaining neighbours are removed.
     pub level: u32,
     /// Number of layers that were removed.
     pub layer: u32,
@@ -60,8 +60,8 @@ pub(super) struct Peeling<'g> {
     all: [Buffer<u32>; 2],
 }
 
-/// Returns the bytes of memory that one of `ranks` ranks on `nodes` machines takes for a graph of `vertices` vertices
-/// whose rows have up to `longest` entries.
+/// Returns the memory, in bytes, that each of `ranks` ranks on `nodes` machines takes for a graph of `vertices`
+/// vertices whose rows have up to `longest` entries.
 pub(super) fn bytes(vertices: u64, longest: u64, ranks: usize, nodes: usize) -> u64 {
     let own = VertexOwnership::blocks(vertices as usize, 0, ranks).len() as u64;
     // Ranks gather counts and layers of all vertices on rank 0.
@@ -69,7 +69,8 @@ pub(super) fn bytes(vertices: u64, longest: u64, ranks: usize, nodes: usize) -> 
     12 * own + RankExchange::bytes(ranks, nodes) + messages + gathered
 }
 
-/// Returns the bytes of the messages about one chunk of rows. A vector may take twice the memory of its elements.
+/// Returns an upper bound on the size, in bytes, of the messages for one chunk of rows. A vector may allocate twice
+/// the memory of its elements.
 fn message_bytes(longest: u64) -> u64 {
     2 * 4 * (CHUNK + longest)
 }
@@ -85,7 +86,7 @@ pub(super) struct Begin<'s> {
 }
 
 impl<'g> Peeling<'g> {
-    /// Begins with the whole graph, or with the state that rank 0 has loaded. Collective.
+    /// Begins with the whole graph, or with the state that rank 0 has loaded from a checkpoint. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -136,7 +137,7 @@ impl<'g> Peeling<'g> {
         Ok(peeling)
     }
 
-    /// Counts the neighbours of own vertices.
+    /// Counts the distinct neighbours of the owned vertices.
     fn count_neighbours(&self, threads: usize) -> Result<()> {
         let parts = Parts::new(self.own.len(), RANGE);
         team(threads, &|_| {
@@ -172,13 +173,13 @@ impl<'g> Peeling<'g> {
         (items / SHARE).clamp(1, threads as u64) as usize
     }
 
-    /// Returns the number of own vertices that were removed.
+    /// Returns the number of owned vertices that were removed.
     pub(super) fn removed(&self) -> usize {
         self.taken
     }
 
-    /// Finds the vertices of the next layer, after [`Self::remove`] or at the beginning. Returns their number on all
-    /// ranks, which is 0 if no vertex is left. Collective.
+    /// Finds the vertices of the next layer, after [`Self::remove`] or at the beginning. Returns the number of these
+    /// vertices over all ranks, which is 0 if no vertex is left. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
@@ -203,8 +204,9 @@ impl<'g> Peeling<'g> {
         Ok(found[0])
     }
 
-    /// Appends the vertices with `next` neighbours left to the queue. Returns the least number of neighbours that any
-    /// vertex has left, or `u32::MAX` if no vertex is left. All vertices of the current level must have been removed.
+    /// Appends the owned vertices with exactly `next` remaining neighbours to the queue. Returns the smallest number
+    /// of remaining neighbours of any owned vertex, or `u32::MAX` if none is left. All vertices of the current level
+    /// must have been removed.
     fn find_at(&mut self, next: u32, threads: usize) -> Result<u32> {
         while self.end > 0 && *self.left[self.end - 1].get_mut() <= self.level {
             self.end -= 1;
@@ -229,7 +231,7 @@ impl<'g> Peeling<'g> {
         Ok(least.into_iter().min().unwrap_or(u32::MAX))
     }
 
-    /// Returns the number of entries in the rows of an own vertex.
+    /// Returns the number of entries in the rows of an owned vertex.
     fn entries(&self, place: usize) -> u32 {
         let v = self.own.vertex(place as u32) as usize;
         self.degrees[v << self.direction.shift()..(v + 1) << self.direction.shift()].iter().sum()
@@ -281,8 +283,8 @@ impl<'g> Peeling<'g> {
         layer.iter().take_while(fits).count().max(1)
     }
 
-    /// Removes some vertices of a layer. Returns, for each thread, a message to each rank: the places of vertices of
-    /// that rank, each of which loses a neighbour.
+    /// Removes the vertices of `chunk`, which belong to one layer. Returns, for each thread, a message to each rank:
+    /// the local indices of that rank's vertices that lose a neighbour, once for each lost neighbour.
     fn remove_chunk(&self, chunk: &[AtomicU32], threads: usize) -> Result<Vec<Vec<Vec<u32>>>> {
         let parts = Parts::new(chunk.len(), PART);
         gathered(threads, &|_| {
@@ -302,8 +304,8 @@ impl<'g> Peeling<'g> {
         })
     }
 
-    /// Returns the rows of an own vertex: for each half, the row of out-neighbours and the row of in-neighbours. In an
-    /// undirected graph, the first row has all neighbours, and the second is empty.
+    /// Returns the rows of an owned vertex: for each half, the row of out-neighbours and the row of in-neighbours. In
+    /// an undirected graph, the first row has all neighbours, and the second is empty.
     #[inline]
     fn rows_of(&self, place: usize) -> [[&'g [u32]; 2]; 2] {
         let v = self.own.vertex(place as u32);
@@ -315,8 +317,8 @@ impl<'g> Peeling<'g> {
         [[lower, more], [upper, above]]
     }
 
-    /// Records the layer of some own vertices, and calls `each` with all of their neighbours. `fetch` prefetches the
-    /// data of a neighbour that `each` needs.
+    /// Records the layer of the owned vertices whose local indices are in `places`, and calls `each` with all of
+    /// their neighbours. `fetch` prefetches the data of a neighbour that `each` needs.
     #[inline]
     fn each_neighbour(&self, places: &[AtomicU32], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
         let rows = |place: &AtomicU32| self.rows_of(place.load(Relaxed) as usize).into_iter().flatten();
@@ -328,7 +330,7 @@ impl<'g> Peeling<'g> {
             }
         }
         for (at, place) in places.iter().enumerate() {
-            // Most rows are short, so the data of the next rows is fetched before their turn.
+            // Most rows are short, so the data of later rows is prefetched as well.
             if let Some(later) = places.get(at + 2 * ROWS_AHEAD) {
                 rows(later).for_each(|row| prefetch_near(row, 0));
             }
@@ -341,8 +343,8 @@ impl<'g> Peeling<'g> {
         }
     }
 
-    /// Decrements the number of neighbours of the own vertex at `place`. Appends the vertex to the queue if it now has
-    /// few enough.
+    /// Decrements the number of remaining neighbours of the owned vertex with local index `place`. Appends the vertex
+    /// to the queue if the number is now equal to the level.
     #[inline]
     fn lose(&self, place: usize, batch: &mut Batch<'_>) {
         if lose(&self.left[place], self.level) {
@@ -396,10 +398,11 @@ fn each_distinct([one, other]: [&[u32]; 2], fetch: impl Fn(u32), mut each: impl 
     }
 }
 
-/// Decrements a number of remaining neighbours that is above `level`. Returns true if it now is `level`.
+/// Decrements `left`, a number of remaining neighbours, if it is above `level`. Returns true if it is now equal to
+/// `level`.
 #[inline]
 fn lose(left: &AtomicU32, level: u32) -> bool {
-    // If several threads subtract before they add again, the number wraps below 0 for a moment, by at most `THREADS`.
+    // If several threads subtract before they add again, the number may briefly wrap below 0, by at most `THREADS`.
     let is_above = |number: u32| number.wrapping_add(THREADS) > level + THREADS;
     if !is_above(left.load(Relaxed)) {
         return false;

@@ -14,7 +14,7 @@ use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 
-/// Options of core numbers: none.
+/// Options of `[cores]`, which has no keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cores {}
 
@@ -65,7 +65,7 @@ impl Algorithm for Cores {
         let (entries, checkpoint) = (2 * graph.edges, 8 * graph.vertices);
         let away = entries - entries / ranks as u64;
         Cost {
-            // There are two columns, and checkpoints of both together.
+            // There are two columns. A checkpoint contains the values of both.
             disk: graph.column_and_checkpoints(resources, (8, 20), checkpoint)
                 + graph.column_and_checkpoints(&RankResources { trials: 0, ..*resources }, (8, 20), 0),
             exchange: u64::from(resources.trials) * 4 * away,

@@ -1,13 +1,13 @@
 //! Checks layers and core numbers against the edges of the input, without computing them again. Vertices are identified
 //! by input ids.
 //!
-//! Layers are right if the core numbers of layers never descend from one layer to the next, and if for every
-//! vertex with the core number k in layer l:
+//! All vertices of a layer have the same core number. Layers are correct if this number never decreases from one layer
+//! to the next, and if for every vertex with core number k in layer l:
 //!
-//! - there are at most k neighbours in layer l or later, so the vertex can be removed then, and exactly k if its layer
-//!   is the first with k, so there is no smaller level;
-//! - there are more neighbours in layer l - 1 or later than the core number of layer l - 1, so the vertex can't be
-//!   removed earlier.
+//! - at most k neighbours are in layer l or later, so the vertex can be removed then, and exactly k if l is the first
+//!   layer with core number k, so that no smaller level would remove the vertex;
+//! - more neighbours are in layer l - 1 or later than the core number of layer l - 1, so the vertex cannot be removed
+//!   earlier.
 //!
 //! The check needs only two counts for each vertex, so the edges can be read in parts.
 
@@ -21,16 +21,16 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: two values, two counts, and the core number of a layer. If the check reads a
-/// prepared graph, also the id of a vertex.
+/// Memory of a check per id, in bytes: two values, two counts, and the core number of a layer. If the check reads a
+/// prepared graph, this includes the id of a vertex.
 const ID_BYTES: u64 = 24;
 
-/// Returns the minimum number of bytes of memory that a check takes.
+/// Returns the minimum memory, in bytes, of a check.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::least_bytes(edges, threads)
 }
 
-/// Checks figures and columns. Returns a sentence about the result of the check.
+/// Checks the statistics and the columns of the result. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything is wrong; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -91,7 +91,7 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
             }
         }
     }
-    // An element of `levels` is one more than the core number of its layer.
+    // `levels` stores, for each layer, its core number plus one.
     let core_of = |layer: u32| levels.get((layer as usize).wrapping_sub(1)).map_or(0, |level| level - 1);
     for row in 0..info.ids as usize {
         let (core, layer, with, before) = (cores[row], layers[row], with[row], before[row]);

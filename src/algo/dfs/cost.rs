@@ -1,5 +1,4 @@
-//! Cost of a depth-first search for a plan: memory from the functions that size its arrays, and time from measured
-//! rates.
+//! Cost model of depth-first search: memory from the functions that compute array sizes, and time from measured rates.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -12,7 +11,7 @@ use crate::prepare::input_ids::InputIds;
 
 /// Nanoseconds that the search takes for each row entry.
 const ENTRY: f64 = 5.0;
-/// Nanoseconds that a thread takes to check the tree against each row entry.
+/// Nanoseconds that a thread takes per row entry to check the tree.
 const CHECK: f64 = 5.0;
 /// Nanoseconds that a thread takes to read an edge of the input again.
 const PAIR: f64 = 15.0;
@@ -22,7 +21,7 @@ const COLUMN: f64 = 20.0;
 const COLUMNS: u64 = 4;
 /// Maximum number of digits of the values in the columns.
 const DIGITS: u64 = 20;
-/// Bytes of a page. File sizes on disk are multiples of it.
+/// Size of a disk page in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;
 
 /// Returns the cost of a depth-first search with the options `table` on a graph of this size.
@@ -32,7 +31,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, resources: &RankResources) 
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
-    // Reading the input again takes memory for the marks of bridges, or for the components and the cycle.
+    // While the input is read again, the marks of bridges, or the components and the cycle, stay in memory.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
     let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, resources.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));

@@ -1,4 +1,4 @@
-//! Runs a trial of a depth-first search. Rank 0 searches, checks the result, and writes the columns.
+//! Runs a trial of a depth-first search. MPI rank 0 searches, checks the result, and writes the columns.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -23,11 +23,12 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Approximate number of vertices that are reached or finished between two checks for signals.
+/// Approximate number of steps between two checks for signals. Reaching a vertex and finishing a vertex are one step
+/// each.
 const STEPS: u32 = 1 << 14;
 
-/// Runs one trial of a depth-first search on rank 0. The other ranks wait, and help if the input must be read again.
-/// Collective.
+/// Runs one trial of a depth-first search on MPI rank 0. The other ranks wait, and help if the input must be read
+/// again. Collective.
 ///
 /// # Errors
 /// [`Error::Input`] if the source does not exist; [`Error::Validation`] if the tree is wrong; [`Error::Limit`], disk
@@ -53,14 +54,14 @@ pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<Tr
     })
 }
 
-/// The results of a depth-first search, which only rank 0 has.
+/// The results of a depth-first search. They exist only on MPI rank 0.
 struct DfsSearch<'a> {
     table: &'a Dfs,
     graph: &'a Graph,
     ids: InputIds,
     tree: DfsTree,
-    /// The source, if it has no edges except loops. The search then reaches only the source, and `tree` has no reached
-    /// vertices.
+    /// The source, if it has no edges except self-loops. The search then reaches only the source, and no vertex in
+    /// `tree` is reached.
     own: Option<InputId>,
     trees: u64,
     articulation: Option<Articulation>,
@@ -75,7 +76,7 @@ impl<'a> DfsSearch<'a> {
             return Err(Error::Usage(why.into()));
         }
         if table.multigraph {
-            // Mixed files, of which only some list edges from both ends, are refused before the search, so that no time
+            // Inputs in which only some files list edges from both ends are refused before the search, so that no time
             // is lost.
             run.input.map(|open| open()?.lists_both_ends()).transpose()?;
         }
@@ -122,16 +123,16 @@ impl<'a> DfsSearch<'a> {
         Ok(DfsSearch { table, graph, ids, tree, own, trees, articulation, strong, seconds })
     }
 
-    /// Returns true if the input must be read again. Rows do not show which bridges the input repeats, or which reached
-    /// vertices have loops.
+    /// Returns true if the input must be read again. Rows show neither which bridges occur more than once in the input,
+    /// nor which reached vertices have self-loops.
     fn needs_input(&self, run: &Run<'_>) -> bool {
         let bridges = self.articulation.as_ref().is_some_and(|of| self.table.multigraph && of.bridges > 0);
         let loops = self.strong.as_ref().is_some_and(|(_, cycle)| matches!(cycle, Cycle::Unknown));
         bridges || (loops && run.input.is_some())
     }
 
-    /// Writes the pairs of vertices that [`PairCounts::count`] looks for in the input: The value `partners[id]` becomes
-    /// the dense id of the partner of dense id `id`, plus 1. It stays 0 if there is no partner.
+    /// Writes the pairs of vertices that [`PairCounts::count`] looks for in the input: for each dense id `id`,
+    /// `partners[id]` becomes 1 plus the dense id of its partner, or stays 0 if it has no partner.
     fn pairs(&self, partners: &mut [u32]) {
         let DfsSearch { tree, ids, .. } = self;
         match &self.articulation {
@@ -144,7 +145,8 @@ impl<'a> DfsSearch<'a> {
         }
     }
 
-    /// Applies what was found in the input: unmarks bridges that the input repeats, and sets the cycle to a loop.
+    /// Applies the results of reading the input again: unmarks bridges that the input repeats, and sets the cycle to a
+    /// self-loop, if any.
     fn apply_counts(&mut self, pairs: &PairCounts) {
         if let Some(of) = &mut self.articulation {
             let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
@@ -225,8 +227,8 @@ impl<'a> DfsSearch<'a> {
     }
 }
 
-/// Searches from `source` or all vertices, or resumes from the checkpoint of an earlier run. Saves checkpoints from
-/// time to time, and when a signal stops the run.
+/// Searches from `source`, or from all vertices if it is `None`. Resumes from the checkpoint of an earlier run, if any.
+/// Saves checkpoints from time to time, and when a signal stops the run.
 fn search_all(
     walk: &mut DfsWalk,
     rows: &mut SearchRows<'_>,

@@ -2,33 +2,34 @@
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, with the vertices that show it. Vertices are given by their position in the order of
-/// vertices.
+/// A violation of a rule of depth-first trees, with the vertices that show it. Vertices are given by their index in the
+/// order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DfsFault {
-    /// The preorder numbers of reached vertices are not 0, 1, 2 and so on.
+    /// Violation: the preorder numbers of reached vertices are not 0, 1, 2 and so on.
     Preorder { vertex: u32 },
-    /// The parent of the vertex was not reached before the vertex.
+    /// Violation: the parent of the vertex was not reached before the vertex.
     Parent { vertex: u32 },
-    /// The search left the parent before it reached the vertex.
+    /// Violation: the parent was finished before the vertex was reached.
     NotNested { vertex: u32, parent: u32 },
-    /// The depth of the vertex is not one more than the depth of its parent.
+    /// Violation: the depth of the vertex is not one more than the depth of its parent.
     Depth { vertex: u32 },
-    /// The search did not leave the vertex when its subtree ended.
+    /// Violation: the vertex was not finished when its subtree ended.
     Postorder { vertex: u32 },
-    /// The vertex begins a tree but should not, or should begin a tree but does not.
+    /// Violation: the vertex begins a tree but should not, or should begin a tree but does not.
     Root { vertex: u32 },
-    /// An edge leads from a vertex that was reached to a vertex that was not reached.
+    /// Violation: an edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
-    /// An edge leads to a vertex that was reached later, but not as a descendant.
+    /// Violation: an edge leads to a vertex that was reached later, but not as a descendant.
     Cross { from: u32, to: u32 },
-    /// The search continued with `to`, although another unvisited neighbour comes before it in the order of vertices.
+    /// Violation: the search continued with `to`, although another unvisited neighbour comes before it in the order of
+    /// vertices.
     NotFirst { vertex: u32, to: u32 },
-    /// There is no edge from the parent to the vertex.
+    /// Violation: there is no edge from the parent to the vertex.
     NoEdge { vertex: u32, parent: u32 },
-    /// An edge leads to another strongly connected component, which was left later.
+    /// Violation: an edge leads to another strongly connected component, which was finished later.
     Component { from: u32, to: u32 },
-    /// An edge leads backwards in the topological order.
+    /// Violation: an edge leads backwards in the topological order.
     Topological { from: u32, to: u32 },
 }
 

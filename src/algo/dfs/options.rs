@@ -1,22 +1,22 @@
-//! The options of `[dfs]`.
+//! Options in the job table `[dfs]`.
 
 use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Which depth-first tree is requested.
+/// The kind of depth-first tree that is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeOrder {
-    /// The tree of a search that always continues with the first unvisited neighbour.
+    /// The tree of a search that always continues with the first unvisited neighbour in the order of vertices.
     Lexicographic,
-    /// Any depth-first tree is accepted. gpugraph computes the lexicographic one.
+    /// Any depth-first tree. gpugraph computes the lexicographic one.
     Any,
 }
 
 const ORDERS: [(&str, TreeOrder); 2] = [("lexicographic", TreeOrder::Lexicographic), ("any", TreeOrder::Any)];
 
-/// Which components are requested.
+/// The kind of components that are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComponentKind {
@@ -29,13 +29,13 @@ pub enum ComponentKind {
 pub struct Dfs {
     /// Id of the source in the input; `None` for a forest.
     pub source: Option<InputId>,
-    /// Which depth-first tree is requested.
+    /// The kind of depth-first tree that is requested.
     pub order: TreeOrder,
     /// Whether to find articulation points and bridges.
     pub articulation: bool,
     /// Whether repeated edges count as several edges, so that an edge that the input repeats is not a bridge.
     pub multigraph: bool,
-    /// Which components to find, if any.
+    /// The kind of components to find, if any.
     pub components: Option<ComponentKind>,
     /// Whether to check the tree after the search.
     pub validate: bool,
@@ -80,7 +80,7 @@ const VALIDATE: Key<bool> = Key::flag_on("validate", "checks the tree by another
 pub(super) const KEYS: &[&dyn AnyKey] = &[&SOURCE, &FOREST, &ORDER, &ARTICULATION, &MULTIGRAPH, &COMPONENTS, &VALIDATE];
 
 impl Dfs {
-    /// Parses the table `[dfs]`, and reports mistakes to `diagnostics`.
+    /// Parses the table `[dfs]`, and reports errors to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Dfs> {
         let forest = FOREST.read(table, diagnostics);
         let order = ORDER.read(table, diagnostics);

@@ -59,18 +59,18 @@ pub struct StrongComponents {
     pub components: u64,
     /// Number of vertices of the largest component.
     pub largest_component: u64,
-    /// Number of vertices of a cycle: 1 for a loop, 0 if there is no cycle. `None` if a prepared graph does not store
-    /// which vertices have loops.
+    /// Number of vertices of a cycle: 1 for a self-loop, 0 if there is no cycle. `None` if a prepared graph does not
+    /// store which vertices have self-loops.
     pub cycle_length: Option<u64>,
     /// The vertices of the cycle in the direction of its edges, at most [`MOST_OF_CYCLE`]. The last vertex of the whole
     /// cycle has an edge to the first.
     pub cycle: Vec<InputId>,
 }
 
-/// Facts about the search that are not part of its result.
+/// Statistics of a search that are not part of its result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DfsDetails {
-    /// Number of vertices by depth; `None` for a source without edges.
+    /// Histogram of the depths of vertices; `None` for a source without edges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depths: Option<Vec<Bin>>,
 }
@@ -98,7 +98,7 @@ impl DfsOutput {
         }
     }
 
-    /// Checks the numbers of the result against each other. `connected` is the number of vertices that have an edge.
+    /// Checks the counts of the result against each other. `connected` is the number of vertices that have an edge.
     pub(super) fn check(&self, connected: u64) -> Result<String> {
         let DfsOutput { source, trees, reached, max_depth, .. } = *self;
         let fits = trees <= reached && reached <= connected.max(1) && max_depth <= reached - trees;

@@ -1,9 +1,9 @@
 //! Reads the input again to find out whether certain pairs of vertices are edges, and whether the input repeats these
-//! edges. Rows do not show this, because they have neither repeated edges nor loops.
+//! edges. Rows do not show this, because they contain neither repeated edges nor self-loops.
 //!
-//! A pair is a vertex and its partner; each vertex has at most one. For a bridge, the partner of a vertex is its parent
-//! in the tree. For a loop, a vertex is its own partner. One pass over the input, by all threads of all ranks, records
-//! for each vertex whether the pair is an edge, and whether it is repeated.
+//! A pair is a vertex and its partner; each vertex has at most one. To look for a repeated bridge, the partner of a
+//! vertex is its parent in the tree. To look for a self-loop, a vertex is its own partner. One pass over the input, by
+//! all threads of all ranks, records for each vertex whether the pair is an edge, and whether it is repeated.
 
 use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::{GraphSize, Run};
@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Mark bit of a vertex that has a partner.
 const HAS_PARTNER: u32 = 1;
-/// Mark bit of a vertex: the input has the edge from the vertex to its partner.
+/// Mark bit of a vertex: the input contains the edge from the vertex to its partner.
 const FORTH: u32 = 2;
-/// Mark bit of a vertex: the input has the edge from the partner to the vertex.
+/// Mark bit of a vertex: the input contains the edge from the partner to the vertex.
 const BACK: u32 = 4;
-/// Mark bit of a vertex: the input has the edge to its partner more than once.
+/// Mark bit of a vertex: the input contains the edge to its partner more than once.
 const AGAIN: u32 = 8;
 /// Number of mark bits of a vertex.
 const BITS: u32 = 4;
@@ -30,13 +30,13 @@ const OF_WORD: u32 = 8;
 /// The mark bits `FORTH` and `BACK` of all vertices in a word.
 const SEEN: u32 = 0x6666_6666;
 
-/// For each vertex and its partner, whether the input has an edge between them, and whether it repeats the edge.
+/// For each vertex and its partner, whether the input contains an edge between them, and whether it repeats the edge.
 pub(super) struct PairCounts {
     marks: Buffer<u32>,
 }
 
 impl PairCounts {
-    /// Returns the bytes of memory that [`Self::count`] takes on each rank.
+    /// Returns the memory in bytes that [`Self::count`] takes on each rank.
     pub fn bytes(graph: &GraphSize<'_>, ranks: usize) -> u64 {
         let marks = 4 * (graph.ids / u64::from(OF_WORD) + 1);
         4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
@@ -57,8 +57,8 @@ impl PairCounts {
         if comm.is_leader() {
             fill(&mut partners)?;
         }
-        // Sends the partners to all ranks. Rank 0 has the partners and the other ranks have zeros, so a sum over the
-        // ranks has the partners.
+        // Sends the partners to all ranks. All ranks except rank 0 contribute zeros, so the sum over the ranks equals
+        // the partners of rank 0.
         comm.reduce_scatter(&mut partners);
         comm.all_gather_shares(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
@@ -84,7 +84,7 @@ impl PairCounts {
         Ok(PairCounts { marks: all(comm, marks.into_plain(), budget)? })
     }
 
-    /// Returns true if the input has an edge between dense id `id` and its partner.
+    /// Returns true if the input contains an edge between dense id `id` and its partner.
     pub fn occurs(&self, id: DenseId) -> bool {
         self.of(id) & (FORTH | BACK) != 0
     }
@@ -106,7 +106,7 @@ fn place(id: u32) -> (usize, u32) {
     ((id / OF_WORD) as usize, BITS * (id % OF_WORD))
 }
 
-/// Combines the marks of all ranks. Every rank gets the result. Collective.
+/// Combines the marks of all ranks, and returns the result on every rank. Collective.
 fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     if comm.ranks() == 1 {
         return Ok(mine);
@@ -119,7 +119,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
         }
         for (sum, word) in sums[at..at + words.len()].iter_mut().zip(words) {
             let twice = *sum & word & SEEN;
-            // In the bits of a vertex, AGAIN is two places above FORTH, and one above BACK.
+            // In the bits of a vertex, AGAIN is two positions above FORTH, and one above BACK.
             *sum |= word | (twice << 2 | twice << 1) & (AGAIN * 0x1111_1111);
         }
         at += words.len();

@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 
-/// Value that stands for a missing vertex or number.
+/// Value that means "no vertex" or "no number".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Number of values per record. The next constants are the indices of the values.
+/// Number of values per record. The constants below are the indices of the values in a record.
 const NUMBERS: usize = 4;
 const PARENT: usize = 0;
 const PRE: usize = 1;
@@ -24,7 +24,7 @@ pub(super) struct DfsTree {
 }
 
 impl DfsTree {
-    /// Returns the bytes of memory for `vertices` records.
+    /// Returns the size in bytes of `vertices` records.
     pub fn bytes(vertices: u64) -> u64 {
         4 * NUMBERS as u64 * vertices
     }
@@ -75,7 +75,7 @@ impl DfsTree {
         self.left += 1;
     }
 
-    /// Returns the parent of a vertex: the root itself for a root, [`NONE`] for a vertex that was not reached.
+    /// Returns the parent of a vertex: the vertex itself for a root, [`NONE`] for a vertex that was not reached.
     #[inline]
     pub fn parent(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + PARENT]

@@ -1,13 +1,13 @@
 //! The adjacency rows of a graph, which a depth-first search reads one at a time in random order.
 //!
-//! The search copies rows while it runs. A copy has only the neighbours that are not reached yet. A search reaches hubs
-//! first, and most entries lead to hubs. Once it has reached a sixteenth of the vertices of a Graph500 graph, a fifth of
-//! the entries is left. A copied row is short, and is found by one look-up.
+//! The search copies rows while it runs. A copy contains only the neighbours that are not reached yet. A search reaches
+//! hubs first, and most entries lead to hubs. Once it has reached a sixteenth of the vertices of a Graph500 graph, a
+//! fifth of the entries is left. A copied row is short, and one look-up finds it.
 //!
-//! If rows are in memory, they are copied once few entries are left. If they are in files that do not fit memory, as
-//! many of the last rows are copied as fit, and more when the copies are made again later. The search reads rows without
-//! a copy ahead from the disk: it requests the rows of the next unreached neighbours together, before it waits for any
-//! of them.
+//! If rows are in memory, they are copied once few entries are left. If rows are in files that do not fit memory, they
+//! are copied from the last row backwards until memory is full. When the copies are made again later, more rows fit.
+//! Rows without a copy are prefetched from disk: the search requests the rows of the next unreached neighbours
+//! together, before it waits for any of them.
 
 use crate::algo::bits::Lookup;
 use crate::error::Result;
@@ -20,43 +20,43 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::AtomicU64;
 
-/// Base-2 logarithm of the number of consecutive rows for which a table has one block number.
+/// Base-2 logarithm of the number of consecutive rows per entry of [`RowHalf::of_rows`].
 const SHIFT: u32 = 12;
-/// Maximum number of neighbours in a half of a row that are requested from a disk at once.
+/// Maximum number of neighbours per half of a row that are requested from disk at once.
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
-/// When rows are copied, the free memory divided by this number stays free.
+/// Inverse of the fraction of the free memory that is left free when memory for copies is reserved.
 const SPARE: u64 = 16;
-/// Rows are copied once all vertices divided by `FIRST` are reached. They are copied again whenever the number of
-/// reached vertices has grown `MORE` times.
+/// Thresholds for copying rows. Rows are copied once 1/`FIRST` of all vertices are reached. They are copied again
+/// whenever the number of reached vertices has grown by a factor of `MORE`.
 const FIRST: u32 = 16;
 const MORE: u32 = 4;
-/// If rows are in memory, at most all entries divided by this number are copied.
+/// Inverse of the largest fraction of all entries for which copies are reserved if rows are in memory.
 const IN_MEMORY: u64 = 3;
-/// To estimate how many entries are left, one in this many rows is sampled.
+/// Sampling interval, in rows, for estimating how many entries are left.
 const SAMPLED: u32 = 64;
 /// Number of entries that are requested from a disk at once while rows are copied.
 const WINDOW: usize = 1 << 20;
 
-/// One half of all rows. The lower half of a row has the neighbours with smaller numbers, the upper half those with
-/// larger numbers.
+/// One half of each row. The lower half of a row contains the neighbours that come before the row's vertex in the order
+/// of vertices, the upper half the neighbours after it.
 struct RowHalf<'a> {
     store: &'a BlockStore,
     blocks: Vec<Block<'a>>,
-    /// Index in `blocks` of the block that contains every 2^[`SHIFT`]th row.
+    /// For every 2^[`SHIFT`]th row, the index in `blocks` of the block that contains it.
     of_rows: Vec<u32>,
 }
 
-/// Copies of the last rows. They lack the neighbours that were reached before the copies were made.
+/// Copies of the last rows, without the neighbours that were reached before the copies were made.
 struct Copies {
-    /// The first vertex whose row is copied; the number of vertices if none is.
+    /// The first vertex whose row is copied; the number of vertices if no row is copied.
     first: u32,
     /// For each vertex from `first` on, the index of its row in `entries`, followed by the end of the last row.
     starts: Buffer<u32>,
     /// The copied rows, at the end of the buffer.
     entries: Buffer<u32>,
-    /// The copies are made, or made again, once the search has reached this many vertices.
+    /// Number of reached vertices from which on the copies are due to be made, or made again.
     due: u32,
     /// Whether the rows are in files that do not fit memory.
     from_disk: bool,
@@ -93,8 +93,8 @@ impl<'a> RowHalf<'a> {
     }
 
     /// Reads ahead from the disk for a pass over all rows from the last to the first. The pass is at row `row`, so
-    /// entries before it are requested. `asked` has the last block that was requested, and the index of its first
-    /// requested entry. Frees the pages of blocks that the pass has left.
+    /// entries before it are requested. `asked` is (last requested block, index of its first requested entry). Releases
+    /// the pages of blocks that the pass has finished.
     fn read_ahead_of_pass(&self, row: u32, asked: &mut Option<(usize, usize)>) {
         let b = self.block_of(row);
         let block = &self.blocks[b];
@@ -135,16 +135,16 @@ impl Copies {
     }
 }
 
-/// The adjacency rows of a graph that a depth-first search follows.
+/// The adjacency rows of a graph, as a depth-first search reads them.
 pub(super) struct SearchRows<'a> {
     /// The lower halves of all rows, then the upper halves.
     halves: [RowHalf<'a>; 2],
     direction: Direction,
     /// Number of vertices that have edges.
     vertices: u32,
-    /// Copies of rows, or memory reserved for copies; `None` if there is no memory.
+    /// Copies of rows, or memory reserved for copies; `None` if memory is too small for copies.
     copies: Option<Copies>,
-    /// True while the system does not read ahead in files of rows.
+    /// Whether the kernel is advised not to read ahead in files of rows.
     is_random: bool,
 }
 
@@ -154,14 +154,15 @@ impl Drop for SearchRows<'_> {
     }
 }
 
-/// The bitmap of reached vertices, and the way to look it up.
+/// The bitmap of reached vertices, and the vector instructions that look up vertices in it.
 type Reached<'a> = (&'a [AtomicU64], Lookup);
 
-/// The row of a vertex in two halves: the neighbours with smaller numbers, and the neighbours with larger ones.
+/// The row of a vertex in two halves: the neighbours before the vertex in the order of vertices, and the neighbours
+/// after it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Neighbours<'a>(pub [&'a [u32]; 2]);
 
-/// Number of neighbours in a chunk, the part of a row that the search tests at once.
+/// Number of neighbours in a chunk. The search tests one chunk of a row at a time.
 const CHUNK: usize = 64;
 
 impl<'a> Neighbours<'a> {
@@ -171,7 +172,7 @@ impl<'a> Neighbours<'a> {
         self.0[0].len().div_ceil(CHUNK) + self.0[1].len().div_ceil(CHUNK)
     }
 
-    /// Returns the neighbours in chunk `number`: 64, or fewer in the last chunk of each half.
+    /// Returns the neighbours in the chunk at index `number`: 64, or fewer in the last chunk of each half.
     #[inline]
     pub fn chunk(&self, number: usize) -> &'a [u32] {
         let of_lower = self.0[0].len().div_ceil(CHUNK);
@@ -192,8 +193,8 @@ impl<'a> SearchRows<'a> {
         Ok(SearchRows { halves, direction, vertices: graph.info.connected as u32, copies: None, is_random: false })
     }
 
-    /// Reserves memory for copies of rows, if `budget` has enough. If the rows are in files that do not fit memory, the
-    /// copies get nearly all of it.
+    /// Reserves memory for copies of rows, if `budget` has enough. If the rows are in files that do not fit memory,
+    /// reserves nearly all free memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -220,7 +221,7 @@ impl<'a> SearchRows<'a> {
         Ok(())
     }
 
-    /// Returns the entries of all blocks.
+    /// Returns the row entries of each block.
     fn targets(&self) -> impl Iterator<Item = &'a [u32]> {
         self.halves.iter().flat_map(|half| &half.blocks).map(|block| block.targets)
     }
@@ -230,9 +231,9 @@ impl<'a> SearchRows<'a> {
         self.copies.as_ref().is_some_and(|copies| copies.first > 0 && reached >= copies.due)
     }
 
-    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. Vertices that are `finished`
-    /// get an empty row. Afterwards, the chunks of a row differ from those before. If rows are in memory, copies
-    /// nothing while the remaining entries do not fit.
+    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. The copied rows of `finished`
+    /// vertices are empty. Copying changes the division of rows into chunks. If rows are in memory, copies nothing
+    /// while the remaining entries do not fit.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -245,7 +246,7 @@ impl<'a> SearchRows<'a> {
         filled
     }
 
-    /// Estimates the number of entries that lead to vertices which are not reached.
+    /// Estimates the number of entries that lead to unreached vertices.
     fn entries_left(&self, (seen, lookup): Reached<'_>) -> u64 {
         let of_chunk = |chunk: &[u32]| u64::from(lookup.lacking(seen, chunk).count_ones());
         let of_row = |row: Neighbours<'_>| (0..row.chunks()).map(|number| of_chunk(row.chunk(number))).sum::<u64>();
@@ -292,20 +293,20 @@ impl<'a> SearchRows<'a> {
         Ok(())
     }
 
-    /// Frees the copied rows, and lets the system read ahead in files again, because later passes read rows in order.
+    /// Frees the copied rows, and lets the kernel read ahead in files again, because later passes read rows in order.
     pub fn drop_copies(&mut self) {
         self.copies = None;
         let was_random = std::mem::take(&mut self.is_random);
         self.targets().filter(|_| was_random).for_each(usual_access);
     }
 
-    /// Returns the copies if they have the row of vertex `v`.
+    /// Returns the copies if they contain the row of vertex `v`.
     #[inline]
     fn copies_with(&self, v: u32) -> Option<&Copies> {
         self.copies.as_ref().filter(|copies| v >= copies.first)
     }
 
-    /// Requests the beginnings of the rows of `vertices` from the disk, without waiting. Does nothing unless the rows
+    /// Requests the first entries of the rows of `vertices` from disk, without waiting. Does nothing unless the rows
     /// are in files that do not fit memory.
     #[inline]
     pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
@@ -319,7 +320,7 @@ impl<'a> SearchRows<'a> {
         }
     }
 
-    /// Returns the out-neighbours of vertex `v`.
+    /// Returns the out-neighbours of vertex `v`, from the copies if they contain its row.
     #[inline]
     pub fn of(&self, v: u32) -> Neighbours<'_> {
         if let Some(copies) = self.copies_with(v) {
@@ -328,7 +329,7 @@ impl<'a> SearchRows<'a> {
         self.original(v)
     }
 
-    /// Returns the out-neighbours of vertex `v` in the rows of the graph.
+    /// Returns all out-neighbours of vertex `v`, from the rows of the graph.
     #[inline]
     fn original(&self, v: u32) -> Neighbours<'a> {
         let row = self.direction.row(v, EdgeDirection::Out);

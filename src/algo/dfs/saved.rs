@@ -8,10 +8,10 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 /// Number of equal units into which a search is divided to report its progress.
 pub(super) const UNITS: u64 = 1000;
 
-/// Counters of a search that are neither in the records nor on the stack.
+/// Counters of a search that are stored neither in the records nor on the stack.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DfsCounters {
-    /// The next vertex at which a tree may begin. In a forest, all vertices before it are in a tree.
+    /// The next vertex at which a tree of a forest may begin. All vertices before it are in a tree.
     pub next_root: u32,
     /// Number of trees so far.
     pub trees: u32,

@@ -121,7 +121,7 @@ impl Algorithm for Dfs {
             let components = counted(found.components, one, many);
             let largest = counted(found.largest_component, "vertex", "vertices");
             all.push(format!("There are {components}; the largest has {largest}."));
-            // For a prepared graph it may be unknown whether a reached vertex has a loop.
+            // For a prepared graph it may be unknown whether a reached vertex has a self-loop.
             if let Some(length) = found.cycle_length {
                 all.push(format!("The graph has {} cycle.", if length == 0 { "no" } else { "a" }));
             }
@@ -130,7 +130,7 @@ impl Algorithm for Dfs {
     }
 
     fn figures(_: &DfsOutput, details: &DfsDetails) -> Vec<Figure> {
-        // A logarithmic axis has no place for 0, so depths are shifted by one.
+        // A logarithmic axis can't show 0, so depths are shifted by one.
         let of = |bin: &Bin| (f64::from(bin.from) + 1.0, f64::from(bin.to) + 1.0, bin.vertices as f64);
         let bins: Vec<_> = details.depths.iter().flatten().map(of).collect();
         let caption = "Vertices by the number of vertices on the way from their root, both by logarithm.";

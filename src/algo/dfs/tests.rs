@@ -112,7 +112,7 @@ proptest! {
         prop_assert_eq!(validate(&walk.tree, &rows, source, 2, &budget(1 << 20)).unwrap(), Ok(trees));
     }
 
-    /// The lexicographic tree is unique, so the checks must refuse a change to any number of any vertex.
+    /// Checks that a change to any value of any vertex is detected, because the lexicographic tree is unique.
     #[test]
     fn any_other_tree_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -138,7 +138,8 @@ proptest! {
     }
 }
 
-/// Signals are checked between steps, so a step must be short even while the search backtracks.
+/// Checks that a call of `advance` is short even while the search backtracks, because signals are handled between
+/// calls.
 #[test]
 fn backtracking_is_done_in_steps() {
     let path: Vec<[u32; 2]> = (0..1000).map(|v| [v, v + 1]).collect();
@@ -157,8 +158,8 @@ fn backtracking_is_done_in_steps() {
     assert!(before > 1900, "{before}");
 }
 
-/// The checks must accept a tree for another order of neighbours as a depth-first tree, but not as the lexicographic
-/// one. They must refuse a breadth-first tree.
+/// Checks that a depth-first tree for another order of neighbours is refused only because it is not lexicographic, and
+/// that a breadth-first tree is refused.
 #[test]
 fn trees_of_other_searches_are_refused() {
     // A cycle of four with a chord: 0 and 1 have most edges.
@@ -174,7 +175,7 @@ fn trees_of_other_searches_are_refused() {
             .unwrap()
             .map_err(|fault| fault.error(&|v| v.to_string()).to_string())
     };
-    // The vertices in order have the ids 0, 2, 1, 3. By their positions in this order, the rows are 0: 1 2 3, 1: 0 2 3,
+    // The vertices in order have the ids 0, 2, 1, 3. By their indices in this order, the rows are 0: 1 2 3, 1: 0 2 3,
     // 2: 0 1, 3: 0 1.
     assert_eq!(check([[0, 0, 3, 0], [0, 1, 2, 1], [1, 2, 0, 2], [1, 3, 1, 2]]), Ok(1));
     let other = check([[0, 0, 3, 0], [0, 1, 2, 1], [1, 3, 1, 2], [1, 2, 0, 2]]).unwrap_err();
@@ -275,7 +276,7 @@ proptest! {
     }
 }
 
-/// The system does not read ahead while rows are read at random, and reads ahead again for the passes that come later.
+/// Checks that the kernel does not read ahead while rows are read at random, and reads ahead again for later passes.
 #[test]
 fn the_system_reads_ahead_again_once_copies_are_dropped() {
     let edges: Vec<[u32; 2]> = (0..2000).map(|v| [v, (7 * v + 1) % 2000]).collect();
@@ -291,7 +292,7 @@ fn the_system_reads_ahead_again_once_copies_are_dropped() {
     let is_advised = || is_random(graph.block_store.block(0).targets);
     let mut rows = SearchRows::new(&graph).unwrap();
     assert!(!is_advised());
-    // With and without room for copies.
+    // With and without enough memory for copies.
     for free in [graph.block_store.bytes(), 1 << 12] {
         rows.reserve_copies(&budget(free)).unwrap();
         assert!(is_advised());

@@ -1,10 +1,11 @@
 //! Checks depth-first trees. The checks share only the rows with the search.
 //!
-//! First, `nested` checks the numbers of vertices against each other, in preorder. The parent of a vertex must not be
-//! finished before the vertex is reached, and a vertex must be finished when its subtree ends. Then `row` checks every
-//! row: each edge must lead to a vertex that was reached before, or to a descendant. So no vertex was finished before
-//! its neighbours were reached, which makes the tree a depth-first tree. Each child of a vertex must be the first
-//! vertex in the row that was not reached before that child. This makes the tree the lexicographic one.
+//! First, `nested` checks the preorder and postorder numbers, parents and depths against each other, in preorder. The
+//! parent of a vertex must not be finished before the vertex is reached, and a vertex must be finished when its subtree
+//! ends. Then `row` checks every row: each edge must lead to a vertex that was reached before, or to a descendant. So
+//! no vertex was finished before its neighbours were reached, which makes the tree a depth-first tree. Each child of a
+//! vertex must be the first vertex in the row that was not reached before that child. This makes the tree the
+//! lexicographic one.
 
 use super::fault::DfsFault;
 use super::record::{DfsTree, NONE};
@@ -15,25 +16,26 @@ use crate::memory::{Budget, Buffer, prefetch};
 use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Number of vertices that a thread takes at a time.
+/// Number of vertices that a thread processes at a time.
 const PART: usize = 2048;
 /// Prefetch distance, in entries of a row.
 const PREFETCH_DISTANCE: usize = 16;
 /// Number of vertices between two checks for signals in passes by one thread.
 const STRIDE: usize = 1 << 20;
 
-/// Returns the bytes of memory that checking a tree of `vertices` vertices takes.
+/// Returns the memory in bytes that checking a tree of `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {
     12 * vertices
 }
 
-/// The preorder number of every vertex, and the end of its subtree.
+/// The preorder number of every vertex, and the end of its subtree in preorder.
 pub(super) struct TreeNumbers {
     /// Preorder number by vertex; [`NONE`] for a vertex that was not reached.
     pub pre: Buffer<u32>,
     /// The vertices in preorder; [`NONE`] after the last reached vertex.
     pub order: Buffer<u32>,
-    /// For each vertex in preorder, the number of vertices that were reached before it was finished.
+    /// For each vertex in preorder, the exclusive end of its subtree: the number of vertices that were reached before
+    /// the vertex was finished.
     pub end: Buffer<u32>,
 }
 
@@ -151,7 +153,7 @@ pub(super) fn nested(
     })
 }
 
-/// Returns a vertex at which a tree wrongly begins or wrongly does not begin, if there is one.
+/// Returns a vertex at which a tree wrongly begins or wrongly does not begin, if any.
 fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     if let Some(source) = source {
         let is_root = tree.parent(source) == source && trees == 1;
@@ -167,8 +169,8 @@ fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     })
 }
 
-/// Checks the row of vertex `v`, which was reached, against the numbers of its neighbours. Returns how many of the
-/// neighbours are its children.
+/// Checks the row of vertex `v`, which was reached, against the preorder numbers of its neighbours. Returns how many of
+/// the neighbours are children of `v` in the tree.
 fn row(tree: &DfsTree, rows: &SearchRows<'_>, numbers: &TreeNumbers, v: u32) -> Result<u64, DfsFault> {
     let own = numbers.pre[v as usize];
     let end = numbers.end[own as usize];

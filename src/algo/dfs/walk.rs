@@ -2,11 +2,12 @@
 //!
 //! A bitmap marks the reached vertices. For 16 million vertices it fits the second-level cache. The search processes a
 //! row in chunks of 64 neighbours. Vector instructions look up all neighbours of a chunk in the bitmap at once, and
-//! make a mask of the *new* neighbours, which are not reached yet. The stack keeps this mask while the search is in a
-//! subtree. So only new neighbours are looked up twice. Most subtrees are small, so the search prefetches the records
+//! compute a mask of the *new* neighbours, which are not reached yet. The stack stores this mask while the search is in
+//! a subtree. So only new neighbours are looked up twice. Most subtrees are small, so the search prefetches the records
 //! and rows of the next few new neighbours. The row of a vertex with one edge is not processed, because the search came
 //! by that edge. A vertex without new neighbours is finished at once, without a stack entry. Rows begin with vertices
-//! of high degree, which are reached early. A chunk that ends before the first unreached vertex has no new neighbours.
+//! of high degree, which are reached early. A chunk whose vertices all come before the first unreached vertex is
+//! skipped.
 
 use super::record::{DfsTree, NONE};
 use super::rows::{Neighbours, SearchRows};
@@ -17,14 +18,15 @@ use std::sync::atomic::AtomicU64;
 
 /// Prefetch distance, in unreached neighbours of the current vertex.
 const PREFETCHED: usize = 3;
-/// Maximum number of unreached neighbours whose rows are read ahead from a disk together.
+/// Maximum number of unreached neighbours whose rows are requested from disk together.
 const ASKED: usize = 16;
 /// Prefetch distance for backtracking, in stack entries below the top.
 const BELOW: usize = 6;
-/// Number of 64-bit words of a stack entry. The first word has a vertex in its lower half, and the number of a chunk
-/// (64 neighbours) of its row in the upper half. The second word is the mask of the unreached neighbours in this chunk.
+/// Number of 64-bit words of a stack entry. The first word contains a vertex in its lower half, and the index of a
+/// chunk (64 neighbours) of its row in the upper half. The second word is the mask of the unreached neighbours in this
+/// chunk.
 const WORDS: usize = 2;
-/// Chunk number in the stack entry of a row from which no chunk is searched yet. The next chunk number wraps to 0.
+/// Chunk index in a stack entry whose row has no searched chunk yet. Adding 1 wraps to chunk 0.
 const BEFORE_FIRST: usize = u32::MAX as usize;
 
 /// State of a depth-first search between two calls of [`DfsWalk::advance`].
@@ -40,17 +42,18 @@ pub(super) struct DfsWalk {
     height: usize,
     /// The first vertex with only one edge. All later vertices have one edge, too, because degrees descend.
     leaves: u32,
-    /// The first vertex that is not reached yet.
+    /// The first vertex that is not reached yet, in the order of vertices.
     whole: u32,
 }
 
 impl DfsWalk {
-    /// Returns the bytes of memory that a search of a graph with `vertices` vertices takes.
+    /// Returns the memory in bytes that a search of a graph with `vertices` vertices takes.
     pub fn bytes(vertices: u64) -> u64 {
         DfsTree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
-    /// Creates a search of a graph of `vertices` vertices that has not started. Vertices from `leaves` on have one edge.
+    /// Creates a search of a graph of `vertices` vertices that has not started. Vertices from `leaves` on have one
+    /// edge.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -83,7 +86,7 @@ impl DfsWalk {
     }
 
     /// Resumes a search from the records in `tree` and the vertices in the stack entries `stack`. Ignores the chunk
-    /// numbers and masks in these entries. Returns false if `stack` is invalid.
+    /// indices and masks in these entries. Returns false if `stack` is invalid.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
         let (places, rest) = stack.as_chunks::<WORDS>();
@@ -102,7 +105,7 @@ impl DfsWalk {
         true
     }
 
-    /// Copies rows to memory, or copies them again, if [`SearchRows::copies_are_due`] says so.
+    /// Copies rows to memory, or copies them again, if [`SearchRows::copies_are_due`] returns true.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -114,7 +117,8 @@ impl DfsWalk {
         Ok(())
     }
 
-    /// Forgets which chunks of the rows of vertices on the stack were searched.
+    /// Resets the chunk indices and masks on the stack, so that the rows of these vertices are searched again from
+    /// their first chunks.
     fn forget_chunks(&mut self) {
         for place in self.stack[..WORDS * self.height].as_chunks_mut::<WORDS>().0 {
             *place = entry(place[0] as u32, BEFORE_FIRST, 0);
@@ -134,7 +138,7 @@ impl DfsWalk {
     /// Continues the search until about `steps` more vertices were reached or finished, or the tree is complete.
     /// Returns true if the tree is complete.
     pub fn advance(&mut self, rows: &SearchRows<'_>, steps: u32) -> bool {
-        // Finishing a vertex counts as a step, because backtracking scans rows to their ends and so takes as long.
+        // Finishing a vertex counts as a step, too, because backtracking scans the rest of a row and so takes as long.
         let until = self.steps() + u64::from(steps);
         if self.height == 0 {
             return true;
@@ -190,8 +194,8 @@ impl DfsWalk {
         u64::from(self.tree.reached) + u64::from(self.tree.left)
     }
 
-    /// Prefetches data for backtracking: the record and the row offset of a vertex some entries below the top of the
-    /// stack, and the next chunk of neighbours of a vertex nearer to the top.
+    /// Prefetches data for backtracking. For a vertex some entries below the top of the stack, this is its record and
+    /// its row offset. For a vertex nearer to the top, it is the next chunk of its neighbours.
     #[inline]
     fn prefetch_below(&self, rows: &SearchRows<'_>) {
         let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
@@ -209,27 +213,27 @@ impl DfsWalk {
         }
     }
 
-    /// Returns the top entry of the stack: a vertex, the number of a chunk (64 neighbours) of its row, and the mask of
-    /// unreached neighbours in the chunk.
+    /// Returns the top entry of the stack: (vertex, index of a chunk of its row, mask of the unreached neighbours in
+    /// the chunk).
     #[inline]
     fn top(&self) -> (u32, usize, u64) {
         let place = &self.stack[WORDS * (self.height - 1)..][..WORDS];
         (place[0] as u32, (place[0] >> 32) as usize, place[1])
     }
 
-    /// Replaces the top entry of the stack with another vertex, chunk number and mask.
+    /// Replaces the top entry of the stack with another vertex, chunk index and mask.
     #[inline]
     fn put(&mut self, v: u32, chunk: usize, new: u64) {
         self.stack[WORDS * (self.height - 1)..][..WORDS].copy_from_slice(&entry(v, chunk, new));
     }
 
-    /// Returns the number of the first chunk of `row`, from chunk `from` on, that has unreached neighbours, and their
-    /// mask.
+    /// Finds the first chunk of `row`, from chunk `from` on, that contains unreached neighbours. Returns (index of the
+    /// chunk, mask of these neighbours).
     #[inline]
     fn next_new(&self, rows: &SearchRows<'_>, row: Neighbours<'_>, from: usize) -> Option<(usize, u64)> {
         let found = (from..row.chunks()).find_map(|number| {
             let chunk = row.chunk(number);
-            // Vertices of high degree come first in rows, and are reached early.
+            // If even the last neighbour comes before the first unreached vertex, all are reached.
             if chunk.last().is_some_and(|&last| last < self.whole) {
                 return None;
             }
@@ -277,7 +281,8 @@ impl DfsWalk {
     }
 }
 
-/// Returns the stack entry of vertex `v`: a chunk number of its row, and the mask of unreached neighbours in the chunk.
+/// Encodes a stack entry: vertex `v`, the index of a chunk of its row, and the mask `new` of unreached neighbours in
+/// the chunk.
 #[inline]
 fn entry(v: u32, chunk: usize, new: u64) -> [u64; WORDS] {
     [u64::from(v) | (chunk as u64) << 32, new]

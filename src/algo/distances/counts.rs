@@ -1,17 +1,17 @@
-//! Counts of the bits that are set in many words, for each of the 64 bit positions.
+//! Counts, for each of the 64 bit positions, the words in which the bit is set.
 
-/// Largest count that a byte can have.
+/// Largest count that fits in a byte.
 const MOST: u32 = u8::MAX as u32;
-/// The lowest bit of every byte.
+/// Word in which the lowest bit of every byte is set.
 const LOWEST: u64 = u64::MAX / 0xff;
 
-/// For each of the 64 bit positions, the number of added words in which the bit is set. Counts are first kept in bytes.
-/// Eight bytes are incremented at once, so adding a word takes few instructions.
+/// For each of the 64 bit positions, the number of added words in which the bit is set. Counts start as bytes, eight
+/// of them in a word, so that one addition increments eight counts.
 pub(super) struct BitCounts {
     totals: [u64; 64],
-    /// Byte `j` of element `i` counts the bits at position `8 * j + i` that are not added to `totals` yet.
+    /// Byte `j` of element `i` counts the set bits at position `8 * j + i` that are not in `totals` yet.
     bytes: [u64; 8],
-    /// Number of words that `bytes` has counted.
+    /// Number of words that are counted in `bytes`.
     words: u32,
 }
 
@@ -21,7 +21,7 @@ impl BitCounts {
         BitCounts { totals: [0; 64], bytes: [0; 8], words: 0 }
     }
 
-    /// Counts the bits of a word.
+    /// Counts the set bits of a word.
     #[inline(always)]
     pub(super) fn add(&mut self, word: u64) {
         if self.words == MOST {

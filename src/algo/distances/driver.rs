@@ -1,5 +1,5 @@
-//! Runs one trial of `[distances]`: all ranks search from the sources in passes, and rank 0 computes the figures and
-//! writes the columns.
+//! Runs one trial of `[distances]`: all ranks search from the sources in passes, and rank 0 computes the statistics
+//! and writes the result columns.
 
 use super::engine::Engine;
 use super::options::Distances;
@@ -17,20 +17,20 @@ use crate::prepare::prepared::Graph;
 use crate::store::checkpoint::{Checkpoint, Saved};
 use std::time::Instant;
 
-/// Value that stands for a component that is not known yet.
+/// Element of [`Progress::components`] for a source whose component is not known yet.
 const UNKNOWN: u32 = u32::MAX;
-/// Number of words of a source in a checkpoint.
+/// Number of 64-bit words per source in a checkpoint.
 pub(super) const SOURCE_WORDS: usize = 4;
 
-/// Progress of a trial. Ranks other than 0 keep only the number of sources.
+/// Progress of a trial. Ranks other than 0 need only `done`.
 struct Progress {
-    /// Number of sources that are done.
+    /// Number of completed sources.
     done: usize,
-    /// Sums of each source that is done.
+    /// For each completed source, the sums over the vertices that it reaches.
     sources: Vec<Sums>,
-    /// For each source, the number of the first source that reaches it.
+    /// For each source, the index of the first source that reaches it, or `UNKNOWN`.
     components: Vec<u32>,
-    /// Seconds that the trial has taken so far, including earlier runs.
+    /// Duration of the trial so far in seconds, including earlier runs.
     seconds: f64,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
             run.progress.advance(pass.len() as u64);
         }
         progress.seconds = before + started.elapsed().as_secs_f64();
-        // After an interrupted pass the sums have some of its levels, so they are not saved.
+        // After an interrupted pass the sums include some of its levels, so they are not saved.
         if comm.is_leader() && !is_cut && (stops || is_due) {
             engine.fetch(&mut vertex_sums)?;
             save(&mut checkpoint, &vertex_sums, &progress, units)?;
@@ -103,7 +103,8 @@ impl Progress {
         Progress { done: 0, sources: Vec::new(), components: vec![UNKNOWN; sources], seconds: 0.0 }
     }
 
-    /// Adds the results of a pass. `sums` has the sums of those sources of `pass` that have an edge.
+    /// Adds the results of a pass. For each source in `pass` that has an edge, `sums` contains the sums over the
+    /// vertices that it reaches, in the same order.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -135,7 +136,8 @@ impl Progress {
     }
 }
 
-/// Saves the sums of vertices and the progress of the trial, which includes the sums of sources.
+/// Saves the sums of distances for each vertex (`vertices`) and the progress of the trial, which includes the sums
+/// for each source.
 fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, units: u64) -> Result<()> {
     let words = |of: &Sums| [of.vertices, of.total, of.farthest, of.harmonic.to_bits()];
     let sources: Vec<u64> = progress.sources.iter().flat_map(words).collect();
@@ -144,7 +146,8 @@ fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, unit
     checkpoint.save(progress.done as u64, units, &sections)
 }
 
-/// Loads the sums of vertices. Returns the saved progress, which includes the sums of sources.
+/// Loads the sums of distances for each vertex into `vertices`. Returns the saved progress, which includes the sums
+/// for each source.
 fn load(saved: &Saved, vertices: &mut [u64], roots: usize) -> Result<Progress> {
     let (head, sources, components, of) = (saved.words(0)?, saved.words(1)?, saved.words_u32(2)?, saved.words(3)?);
     let done = saved.done() as usize;
@@ -166,7 +169,7 @@ fn load(saved: &Saved, vertices: &mut [u64], roots: usize) -> Result<Progress> {
     }
 }
 
-/// Writes the columns if this is the last trial.
+/// Writes the result columns if this is the last trial.
 fn write(run: &mut Run<'_>, sums: &[u64]) -> Result<()> {
     if run.is_last {
         run.columns.put_all("sources", 0u32, |_| 0, |v| VertexSums::of(sums, v.index()).sources)?;

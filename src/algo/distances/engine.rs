@@ -10,14 +10,16 @@ use crate::error::Result;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
-/// Searches of a graph on CPUs or on a GPU. A GPU also stores the sums of distances of every vertex over all passes.
+/// The device that searches: the CPUs or a GPU. The GPU also stores, for every vertex, the sums of distances over all
+/// passes.
 pub(super) enum Engine<'g> {
     Cpu(Box<Search<'g>>),
     Gpu(Box<GpuSearch<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. CPUs are used if there are several ranks. `sums` has the sums of earlier passes. Collective.
+    /// Chooses the device. Several ranks always use their CPUs. `sums` contains the sums over earlier passes.
+    /// Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; errors of reading rows; [`crate::Error::Stopped`].
@@ -34,9 +36,9 @@ impl<'g> Engine<'g> {
         run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
-    /// Searches from distinct vertices, and adds distances to the sums of all vertices: to `sums` on CPUs, or to the
-    /// sums on the GPU. Calls `level` for each level, with its distance and the number of vertices that each source
-    /// reaches in it. Collective.
+    /// Searches from the distinct vertices `sources`, and adds distances to the sums of all vertices: to `sums` on
+    /// CPUs, or to the sums in GPU memory. Calls `level(distance, counts)` for each level. `counts[i]` is the number
+    /// of vertices that source `i` reaches at this distance. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Lost`]; [`crate::Error::Addresses`] if no thread can be
@@ -48,7 +50,8 @@ impl<'g> Engine<'g> {
         (comm, threads): (&Comm, usize),
         mut level: impl FnMut(u64, &[u64]),
     ) -> Result<()> {
-        // The first level has the sources. The entries of all out-rows are left.
+        // The first level consists of the sources. `left` is the number of row entries not read yet: at first, all
+        // out-rows.
         let (mut last, mut left) = match self {
             Engine::Cpu(search) => (search.begin(sources), search.entries()),
             Engine::Gpu(search) => (search.begin(sources)?, search.entries()),
@@ -85,7 +88,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Copies the sums from the GPU to `sums`, if a GPU has them.
+    /// Copies the sums from the GPU to `sums`. On CPUs, does nothing, because `sums` is up to date.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

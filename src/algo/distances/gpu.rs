@@ -1,5 +1,5 @@
-//! A pass of searches on a GPU. A word of a vertex has a bit for each source. `kernels/distances.cu` describes the
-//! method.
+//! A pass on a GPU: breadth-first searches from up to 64 sources at once. A word is a mask with one bit per source.
+//! `kernels/distances.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::level::Found;
@@ -21,21 +21,21 @@ pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "distances.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/distances.cu");
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[distances] on this graph, with all its rows";
 const _: () = assert!(constant(TEXT, "SOURCES") as usize == SOURCES, "the bits of a word");
-/// Minimum number of entries of a vertex that a whole block of threads processes.
+/// Minimum number of row entries of a vertex that is processed by a whole thread block.
 const LONG: u32 = constant(TEXT, "LONG");
 /// Number of threads that process a vertex with fewer entries.
 const GROUP: u32 = constant(TEXT, "GROUP");
-/// In a push, the number of thread blocks that share a long row is this number divided by the number of vertices of the
-/// last level, but from 1 to 64.
+/// Total number of thread blocks in a push, divided among the vertices of the last level: a long row is shared by
+/// `SHARING` / (number of these vertices) blocks, but at least 1 and at most 64.
 const SHARING: u32 = 4096;
 /// Maximum number of vertices whose words are copied to the host at once.
 const ASKED: usize = 1 << 16;
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices, `rows` rows and `edges` edges
-/// in up to `blocks` blocks.
+/// Returns the minimum GPU memory, in bytes, for a graph of `vertices` vertices, `rows` rows and `edges` edges in up
+/// to `blocks` blocks.
 pub(super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     (state_bytes(vertices, rows) + windows::most_resident_bytes(rows, edges, blocks)).next_multiple_of(1 << 20)
 }
@@ -64,7 +64,7 @@ struct LevelFound {
 // SAFETY: integers without padding between them.
 unsafe impl Plain for LevelFound {}
 
-/// Arguments of a pass. The memory layout must match `Search` in the kernels.
+/// Kernel arguments of a pass. The memory layout must match `Search` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct SearchArguments {
@@ -92,24 +92,24 @@ struct Kernels {
     reaching: Kernel,
 }
 
-/// The graph, and the words and sums of all vertices in GPU memory.
+/// The graph, and the words and sums of all vertices, in GPU memory.
 pub(super) struct GpuSearch<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
-    /// The arrays that have one word for each vertex. They are 0 before a pass begins.
+    /// The three arrays with one word per vertex (seen, frontier, next). They are zeroed when a pass begins.
     words: [DeviceSlice<u64>; 3],
     sums: DeviceSlice<u64>,
     found: DeviceSlice<LevelFound>,
     asked: (DeviceSlice<u32>, DeviceSlice<u64>),
     degrees: &'g [u32],
     direction: Direction,
-    /// Number of entries of all rows in one direction.
+    /// Number of entries in all out-rows.
     entries: u64,
 }
 
 impl<'g> GpuSearch<'g> {
-    /// Copies the rows, and the `sums` of earlier passes, to GPU memory.
+    /// Copies the rows, and the `sums` over earlier passes, to GPU memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
@@ -161,12 +161,12 @@ impl<'g> GpuSearch<'g> {
         Ok(GpuSearch { gpu, kernels, search, words, sums: sums_there, found, asked, degrees, direction, entries })
     }
 
-    /// Returns the number of entries in all out-rows. In an undirected graph, these are all rows.
+    /// Returns the number of entries in all out-rows. In an undirected graph, all rows are out-rows.
     pub(super) fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Begins a pass from `sources`. Returns the first level, which has the sources.
+    /// Begins a pass from `sources`. Returns the first level, which consists of the sources.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -187,7 +187,8 @@ impl<'g> GpuSearch<'g> {
     pub(super) fn step(&mut self, step: &Step<'_>) -> Result<Found> {
         let (search, last, queue) = (self.search, step.last.vertices as u32, self.queue());
         queue.fill(self.found, 0)?;
-        // SAFETY: the arguments match the kernels'. Lists have room for all vertices, and no vertex is listed twice.
+        // SAFETY: the arguments match the kernels'. Lists are large enough for all vertices, and no vertex is listed
+        // twice.
         unsafe {
             if step.is_sparse {
                 let pieces = (SHARING / last).clamp(1, 64);
@@ -230,7 +231,7 @@ impl<'g> GpuSearch<'g> {
         Ok(words)
     }
 
-    /// Copies the sums to `to`.
+    /// Copies the sums of all vertices from GPU memory to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,4 +1,5 @@
-//! The work of threads on a level. A word has a bit for each source of a pass.
+//! Multithreaded operations on one level: pull, push, and the update of sums. A word is a mask with one bit per source
+//! of the pass.
 
 use super::counts::BitCounts;
 use crate::algo::round;
@@ -11,32 +12,33 @@ use crate::memory::{Budget, Buffer, prefetch_near};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// In a large graph, a list has room for 1/`LISTED` of all vertices.
+/// Divisor of the number of vertices: a list in a large graph has capacity for 1/`LISTED` of all vertices.
 const LISTED: usize = 8;
 /// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 12;
 
-/// A list of distinct vertices in any order. If they do not fit, only their number is known.
+/// A list of distinct vertices in any order, with fixed capacity. If more vertices are pushed, only their number is
+/// known.
 pub(super) struct BoundedList {
     vertices: Buffer<u32>,
     pub len: usize,
 }
 
 impl BoundedList {
-    /// Returns the number of vertices for which a list has room in a graph of `vertices` vertices.
+    /// Returns the capacity of a list in a graph of `vertices` vertices.
     pub(super) fn room(vertices: usize) -> usize {
         // A level that one thread finds always fits.
         (vertices / LISTED).max(FEW as usize).min(vertices)
     }
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     pub(super) fn new(vertices: usize, budget: &Budget) -> Result<BoundedList> {
         Ok(BoundedList { vertices: budget.zeroed(Self::room(vertices), "lists of vertices (4 bytes each)")?, len: 0 })
     }
 
-    /// Returns the vertices, or `None` if there was no room for all.
+    /// Returns the vertices, or `None` if they did not all fit.
     pub(super) fn known(&self) -> Option<&[u32]> {
         self.vertices.get(..self.len)
     }
@@ -60,18 +62,18 @@ impl BoundedList {
 /// Totals of a level.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
-    /// Number of vertices that some source has reached in the level.
+    /// Number of vertices that at least one source reaches in the level.
     pub vertices: usize,
     /// Number of entries in the out-rows of these vertices.
     pub leaving: u64,
     /// Number of entries in the in-rows of those vertices in the level that all active sources have reached.
     pub full: u64,
-    /// Number of vertices that each source has reached.
+    /// For each source, the number of vertices that it reaches in the level.
     pub counts: Vec<u64>,
 }
 
-/// For each own vertex, sets its element of `next` to the sources that have reached an in-neighbour in the last level
-/// but not the vertex. Only sources in `active` are considered.
+/// For each vertex `v` that this rank owns, sets `next[v]` to the sources that reached an in-neighbour in the last
+/// level and have not reached `v`. Considers only the sources in `active`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -86,7 +88,7 @@ pub(super) fn pull(
         let (wanted, mut found) = (active & !seen[v as usize], 0);
         if wanted != 0 {
             let row = rows.row(rows.direction.row(v, In), unpacked);
-            // Hubs come first in a row, so that the first few entries often have all sources.
+            // Hubs come first in a row, so the first few entries often contribute all sources.
             any_value(row, frontier, |word| {
                 found |= word;
                 found & wanted == wanted
@@ -96,9 +98,9 @@ pub(super) fn pull(
     })
 }
 
-/// For each vertex `v` in `list`, adds the sources in the `frontier` word of `v` to the `next` word of each
-/// out-neighbour, except sources that have reached the out-neighbour. Puts the out-neighbours that get a source into
-/// `found`. `next` must be zero at first.
+/// For each vertex `v` in `list`, adds the sources in `frontier[v]` to `next[w]` of each out-neighbour `w`, except
+/// sources that have reached `w` before. Appends the out-neighbours that receive a source to `found`. All elements of
+/// `next` must be zero before the call.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -160,22 +162,22 @@ pub(super) fn push_few(
     });
 }
 
-/// The words and the sums of all vertices while a level is added.
+/// Arrays to which a level is added: which sources have reached each vertex, and the sums of each vertex.
 pub(super) struct Words<'w> {
-    /// Sources that have reached each vertex.
+    /// For each vertex, the sources that have reached it.
     pub seen: &'w [AtomicU64],
-    /// Sources that reach each vertex in this level.
+    /// For each vertex, the sources that reach it in this level.
     pub next: &'w [u64],
     /// Two words for each vertex, in the format of [`super::search::VertexSums`].
     pub sums: &'w [AtomicU64],
-    /// Sources that reached some vertex in the last level.
+    /// Mask of the sources that reached some vertex in the last level.
     pub active: u64,
     pub distance: u64,
 }
 
 impl Words<'_> {
-    /// Adds the level to the words and the sums of the vertices in `list`, or of all vertices. Returns the totals of
-    /// the level.
+    /// Adds the level to the words and the sums of the vertices in `list`, or of all vertices if there is no list.
+    /// Returns the totals of the level.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.

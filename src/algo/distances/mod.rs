@@ -1,21 +1,22 @@
 //! Distances from many sources: closeness, harmonic centrality and eccentricity of the sources, sums of distances for
-//! every vertex, and bounds of the diameter.
+//! every vertex, and bounds on the diameter.
 //!
-//! One pass searches from 64 sources at once. Each vertex has a word with a bit for each source that has reached it. In
-//! each level, a vertex gets the bits of those of its in-neighbours that the last level reached. Either the rows of all
-//! vertices are read, or only the rows of the vertices in the last level. The order in which bits are combined does not
-//! matter, so figures and columns are the same bytes on any number of threads and ranks, and on a GPU.
+//! One pass is a breadth-first search from up to 64 sources at once. A 64-bit word per vertex stores which sources
+//! have reached the vertex: one bit per source. In each level, a vertex receives the bits that reached its
+//! in-neighbours in the previous level. A level reads either the rows of all vertices (pull), or only the rows of the
+//! vertices in the previous level (push). The order in which bits are combined does not matter, so statistics and
+//! columns are the same, byte for byte, on any number of threads and ranks, and on a GPU.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `options` | the keys of the table |
 //! | `engine` | a pass: the levels of 64 searches, on CPUs or a GPU |
-//! | `search`, `gpu` | the words of all vertices, and a level, on CPUs and on a GPU |
-//! | `level` | work of threads on a level |
-//! | `counts` | counts of the bits at each position of words |
-//! | `driver` | a trial: passes, checkpoints, figures and the columns |
+//! | `search`, `gpu` | the words of all vertices, and the search of one level, on CPUs and on a GPU |
+//! | `level` | pull, push, and the update of sums, on several threads |
+//! | `counts` | for each of the 64 bit positions, the number of words in which the bit is set |
+//! | `driver` | a trial: passes, checkpoints, statistics and result columns |
 //! | `output` | the result |
-//! | `task` | the table, its cost, and its checks |
+//! | `task` | the job table, its cost model, and its checks |
 //! | `verify` | computes the distances again from the edges of the input |
 
 mod counts;

@@ -12,22 +12,22 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("farthest", "largest distance from one of these sources", "0: no vertex"),
 ];
 
-/// Bytes of memory for the figures of a source, including their copies in the manifest and the report.
+/// Memory, in bytes, for the statistics of one source, including their copies in the manifest and the report.
 const SOURCE_BYTES: u64 = 5 << 10;
 
-/// Returns an upper bound of the bytes of memory that the figures of `sources` sources take.
+/// Returns an upper bound on the memory, in bytes, for the statistics of `sources` sources.
 pub(super) fn figures_bytes(sources: u64) -> u64 {
     SOURCE_BYTES * sources
 }
 
-/// Distances from the sources, and bounds of the diameter.
+/// Distances from the sources, and bounds on the diameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistancesOutput {
-    /// Figures of each source, in the order of sources.
+    /// Statistics of each source, in the order of the sources.
     pub sources: Vec<SourceDistances>,
     /// Number of pairs of a source and another vertex that it reaches.
     pub pairs: u64,
-    /// Bounds of the diameter.
+    /// Lower and upper bound on the diameter.
     pub diameter: Diameter,
 }
 
@@ -44,26 +44,26 @@ pub struct SourceDistances {
     pub eccentricity: u64,
     /// Sum of the reciprocals of the distances to all other reached vertices.
     pub harmonic: f64,
-    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the share of the other
-    /// vertices that are reached.
+    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the fraction of the
+    /// other vertices that are reached.
     pub closeness: f64,
 }
 
-/// Bounds of the diameter, which is the largest distance between two vertices of which one reaches the other.
+/// Bounds on the diameter, which is the largest distance between two vertices of which one reaches the other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diameter {
     /// Lower bound: the largest distance from a source.
     pub lower: u64,
-    /// Upper bound of the distance between any two vertices of a component that has a source. `None` if edges have
-    /// direction.
+    /// Upper bound on the distance between any two vertices of a component that contains a source. `None` if the graph
+    /// is directed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<u64>,
-    /// Number of vertices of the components that have a source. `None` if edges have direction.
+    /// Number of vertices in the components that contain a source. `None` if the graph is directed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vertices: Option<u64>,
 }
 
-/// Sums over the vertices that a source reaches, without the source itself.
+/// Sums over the vertices that a source reaches, excluding the source itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     /// Number of vertices.
@@ -72,13 +72,13 @@ pub(super) struct Sums {
     pub total: u64,
     /// Largest distance of a reached vertex.
     pub farthest: u64,
-    /// Sum of the reciprocals of distances.
+    /// Sum of the reciprocals of the distances.
     pub harmonic: f64,
 }
 
 impl Sums {
-    /// Adds `vertices` vertices at a distance. Distances must ascend, so that the harmonic sum is always added up in
-    /// the same order.
+    /// Adds `vertices` vertices at `distance`. Distances must ascend from call to call, so that the terms of the
+    /// harmonic sum are always added in the same order.
     #[inline]
     pub(super) fn add(&mut self, distance: u64, vertices: u64) {
         if vertices > 0 {
@@ -89,10 +89,10 @@ impl Sums {
         }
     }
 
-    /// Returns the result for a source. The graph has `rows` vertices.
+    /// Returns the result for `source` in a graph of `rows` vertices.
     pub(super) fn of_source(&self, source: InputId, rows: u64) -> SourceDistances {
         let &Sums { vertices, total, farthest, harmonic } = self;
-        // The operations are in the same order as in networkx, so that the values have the same bits.
+        // The operations are in the same order as in networkx, so that the results are bit-identical.
         let closeness = match total {
             0 => 0.0,
             _ => vertices as f64 / total as f64 * (vertices as f64 / (rows - 1) as f64),
@@ -102,8 +102,8 @@ impl Sums {
 }
 
 impl DistancesOutput {
-    /// Makes the result from the figures of all sources. `components` has a number for each source, which is equal for
-    /// sources in the same component. It is `None` if edges have direction.
+    /// Creates the result from the statistics of all sources. `components` contains a component id for each source, or
+    /// is `None` if the graph is directed.
     pub(super) fn new(sources: Vec<SourceDistances>, components: Option<&[u32]>) -> DistancesOutput {
         let pairs = sources.iter().map(|of| of.reached - 1).sum();
         let lower = sources.iter().map(|of| of.eccentricity).max().unwrap_or(0);
@@ -112,10 +112,10 @@ impl DistancesOutput {
     }
 }
 
-/// Returns one upper bound for the diameters of all components that have a source, and the number of vertices of all
-/// these components together.
+/// Returns an upper bound on the diameter of every component that contains a source, and the total number of vertices
+/// in these components.
 fn upper_bound(sources: &[SourceDistances], components: &[u32]) -> (u64, u64) {
-    // Number of sources, least and largest eccentricity, number of vertices.
+    // For each component: number of sources, smallest and largest eccentricity, number of vertices.
     let mut found: BTreeMap<u32, (u64, u64, u64, u64)> = BTreeMap::new();
     for (of, &component) in sources.iter().zip(components) {
         let (number, least, largest, vertices) = found.entry(component).or_insert((0, u64::MAX, 0, 0));
@@ -139,7 +139,7 @@ mod tests {
         let source = |vertices, farthest| {
             Sums { vertices, farthest, total: 9, harmonic: 1.0 }.of_source(InputId::Number(1), 100)
         };
-        // The five sources: two of a component of ten vertices, both of a component of two vertices, and one without an
+        // Five sources: two in a component of ten vertices, both vertices of a component of two, and one without an
         // edge.
         let sources = vec![source(9, 6), source(1, 1), source(9, 4), source(1, 1), source(0, 0)];
         let components = [5, 1, 5, 1, 2];

@@ -1,4 +1,5 @@
-//! A pass of searches on CPUs. A word of a vertex has a bit for each source of the pass.
+//! A pass on CPUs: breadth-first searches from up to 64 sources at once. A word is a mask with one bit per source of
+//! the pass.
 
 use super::level::{self, BoundedList, Found, Words};
 use crate::algo::round::agree;
@@ -9,18 +10,18 @@ use crate::graph::direction::EdgeDirection::Out;
 use crate::memory::{Budget, Buffer, word_cells};
 use std::mem::swap;
 
-/// Number of sources of a pass: one for each bit of a word.
+/// Maximum number of sources of a pass: one for each bit of a word.
 pub(super) const SOURCES: usize = 64;
 
-/// Returns the bytes of memory for a search of `vertices` vertices, and for the sums of all passes.
+/// Returns the memory, in bytes, for a search of `vertices` vertices, including the sums over all passes.
 pub(super) fn bytes(vertices: u64) -> u64 {
     (3 * 8 + 2 * 8) * vertices + 2 * 4 * BoundedList::room(vertices as usize) as u64
 }
 
-/// Sums over the sources that reach a vertex, without the vertex itself.
+/// Sums over the sources that reach a vertex, excluding the vertex itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct VertexSums {
-    /// Number of sources.
+    /// Number of sources that reach the vertex.
     pub sources: u32,
     /// Sum of the distances from the sources that reach the vertex.
     pub total: u64,
@@ -29,8 +30,8 @@ pub(super) struct VertexSums {
 }
 
 impl VertexSums {
-    /// Returns the sums of vertex `v`. `words` has two words for each vertex. The first is the sum of distances. The
-    /// second has the largest distance in its upper half, and the number of sources in its lower half.
+    /// Returns the sums of vertex `v`. `words` contains two 64-bit words for each vertex. The first is the sum of
+    /// distances. The upper half of the second is the largest distance, and its lower half is the number of sources.
     #[inline]
     pub(super) fn of(words: &[u64], v: usize) -> VertexSums {
         let others = words[2 * v + 1];
@@ -38,37 +39,38 @@ impl VertexSums {
     }
 }
 
-/// Input of the search for one level.
+/// Input of the step that finds the next level.
 pub(super) struct Step<'l> {
     /// The previous level.
     pub last: &'l Found,
-    /// Sources that reached some vertex in the previous level.
+    /// Mask of the sources that reached some vertex in the previous level.
     pub active: u64,
-    /// Distance of the vertices of the level.
+    /// Distance of the vertices in the level to find.
     pub distance: u64,
-    /// Whether the last level has so few vertices and entries that only its rows are read to find the next level.
+    /// Whether the out-rows of the previous level have so few entries that only these rows are read to find the next
+    /// level.
     pub is_sparse: bool,
 }
 
 /// Arrays of a pass, and the rows that it reads.
 pub(super) struct Search<'g> {
     rows: Neighbours<'g>,
-    /// The sources that have reached each vertex.
+    /// For each vertex, the sources that have reached it.
     seen: Buffer<u64>,
-    /// The sources that reached each vertex in the last level.
+    /// For each vertex, the sources that reached it in the last level.
     frontier: Buffer<u64>,
-    /// The sources that reach each vertex in the level that is computed.
+    /// For each vertex, the sources that reach it in the level that is being computed.
     next: Buffer<u64>,
-    /// The vertices whose words in `frontier` are not zero.
+    /// The vertices whose elements of `frontier` are not zero.
     list: BoundedList,
-    /// The vertices whose words in `next` are not zero.
+    /// The vertices whose elements of `next` are not zero.
     found: BoundedList,
-    /// Whether `next` may have words of an earlier level.
+    /// Whether `next` may contain words of an earlier level, and must be cleared before a push.
     is_stale: bool,
 }
 
 impl<'g> Search<'g> {
-    /// Reserves the arrays, and then calls `rows`, which divides the vertices among ranks.
+    /// Allocates the arrays, and then calls `rows`, which divides the vertices among ranks.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -90,7 +92,7 @@ impl<'g> Search<'g> {
         })
     }
 
-    /// Returns the number of entries in all out-rows. In an undirected graph, these are all rows.
+    /// Returns the number of entries in all out-rows. In an undirected graph, all rows are out-rows.
     pub(super) fn entries(&self) -> u64 {
         self.rows.all_entries() >> self.rows.direction.shift()
     }
@@ -106,12 +108,12 @@ impl<'g> Search<'g> {
         self.add(step, sums, threads)
     }
 
-    /// Returns a word for vertex `v`. Bit `i` is set if source `i` of the last pass reaches the vertex.
+    /// Returns a 64-bit word for vertex `v`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     pub(super) fn reaching(&self, v: u32) -> u64 {
         self.seen[v as usize]
     }
 
-    /// Begins a pass from `sources`. Returns the first level, which has the sources.
+    /// Begins a pass from `sources`. Returns the first level, which consists of the sources.
     pub(super) fn begin(&mut self, sources: &[u32]) -> Found {
         [&mut self.seen, &mut self.frontier, &mut self.next].into_iter().for_each(|words| words.fill(0));
         (self.list.len, self.found.len, self.is_stale) = (0, 0, false);
@@ -124,18 +126,19 @@ impl<'g> Search<'g> {
         Found { vertices: sources.len(), leaving, ..Found::default() }
     }
 
-    /// Finds the next level along the rows of all vertices. Each rank does so for its own vertices. Collective.
+    /// Finds the next level by reading the in-rows of all vertices. Each rank does so for the vertices that it owns.
+    /// Collective.
     fn pull(&mut self, active: u64, (comm, threads): (&Comm, usize)) -> Result<()> {
         let Search { rows, seen, frontier, next, found, .. } = self;
         agree(comm, level::pull(rows, (frontier, seen), next, active, threads))?;
         rows.share(next, comm);
-        // The vertices that the level reaches are not listed.
+        // A pull does not list the vertices that the level reaches.
         found.len = usize::MAX;
         Ok(())
     }
 
-    /// Finds the next level along the rows of the vertices in the last level, `last`. Every rank does the same. Returns
-    /// false if the last level has too many vertices for a list.
+    /// Finds the next level by reading the out-rows of the vertices in the last level, `last`. Every rank does all of
+    /// this work. Returns false, and finds nothing, if the last level has more vertices than a list can store.
     fn push(&mut self, last: &Found, (comm, threads): (&Comm, usize)) -> Result<bool> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         if list.known().is_none() {
@@ -158,8 +161,8 @@ impl<'g> Search<'g> {
         Ok(true)
     }
 
-    /// Adds the level that was found to the words and the sums of vertices. Afterwards it is the last level. Returns
-    /// its totals.
+    /// Adds the level in `next` to the words and the sums of its vertices, and makes it the last level. Returns its
+    /// totals.
     fn add(&mut self, step: &Step<'_>, sums: &mut [u64], threads: usize) -> Result<Found> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         let (active, distance) = (step.active, step.distance);

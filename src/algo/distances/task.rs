@@ -27,7 +27,7 @@ const ENTRY_ON_GPU: f64 = 0.02;
 const VERTEX: f64 = 60.0;
 /// Nanoseconds that one thread takes to write a row of all three result columns.
 const COLUMNS_ROW: f64 = 40.0;
-/// Number of levels of a pass, in most graphs, after which all ranks exchange the words of all vertices.
+/// Typical number of levels per pass after which the ranks exchange the 64-bit words of all vertices.
 const EXCHANGED: u64 = 6;
 
 impl Algorithm for Distances {
@@ -102,7 +102,7 @@ impl Algorithm for Distances {
         let (head, vertices) = (saved.words(0)?, saved.words(3)?);
         let sources = saved.words(1)?.as_chunks::<{ driver::SOURCE_WORDS }>();
         let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::wrapping_add);
-        // Every distance is in the sum of a source and in the sum of a vertex, so both totals are equal.
+        // Every distance is added to the sum of a source and to the sum of a vertex, so both totals are equal.
         let of_sources = sum(&mut sources.0.iter().map(|of| of[1]));
         let of_vertices = sum(&mut vertices.iter().step_by(2).copied());
         let lengths = (head.len(), sources.0.len() as u64, sources.1.len(), vertices.len() as u64);

@@ -1,6 +1,6 @@
 //! Checks the result by computing the distances again. The check reads the distinct edges of the input, identifies
 //! vertices by input ids, and searches from one source after another with a queue of vertices. If there are very many
-//! sources, it searches from some of them, and checks the others by sums.
+//! sources, it searches from some of them, and checks the others only through sums over all sources.
 
 use super::options::Distances;
 use super::output::{DistancesOutput, Sums};
@@ -19,8 +19,7 @@ use std::collections::BTreeMap;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
-/// Bytes that a check takes for each id: the index of its first edge, a distance, a place in the queue, a component,
-/// and sums.
+/// Memory of a check per id, in bytes: the index of the first edge, a distance, a queue entry, a component, and sums.
 const ID_BYTES: u64 = 36;
 /// Maximum number of edges and vertices that all searches together visit, unless [`FEWEST`] searches visit more.
 const VISITED: u64 = 1 << 36;
@@ -29,13 +28,14 @@ const FEWEST: u64 = 64;
 /// Distance of an unreached vertex.
 const UNREACHED: u32 = u32::MAX;
 
-/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
+/// Returns an error if free memory is too small for the check. The error states how much memory the check needs.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
     EdgeList::check_room(edges, results, (1, 3, ids))
 }
 
-/// Finds the distances again, and compares figures and columns. Returns a sentence about the result of the check.
+/// Computes the distances again, and compares them with the statistics and columns of the result. Returns a sentence
+/// about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -87,7 +87,7 @@ pub(super) fn compare(
 }
 
 /// Compares the columns with the sums that the check computed. If `is_all`, these are sums over all sources, otherwise
-/// lower bounds. Returns the number of distances in the columns, their sum, and the largest.
+/// lower bounds. Returns (number of distances, sum of distances, largest distance) over the columns.
 fn compare_columns(
     search: &PlainSearch<'_>,
     ids: &Ids,
@@ -99,7 +99,7 @@ fn compare_columns(
     let mut farthest = results.column::<u32>("out/distances/farthest", ids, 0)?;
     let mut sums = (0u64, 0u64, 0u64);
     for row in 0.. {
-        // A column that has more rows than the others is an error as well.
+        // Every column is read to its end, because a column with too many rows is an error as well.
         let next = (sources.next().transpose()?, totals.next().transpose()?, farthest.next().transpose()?);
         let (Some(sources), Some(total), Some(farthest)) = next else { break };
         let found = VertexSums { sources, total, farthest };
@@ -138,7 +138,7 @@ fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> R
 
 /// Breadth-first search with a queue.
 struct PlainSearch<'e> {
-    /// The edges in ascending order. An edge is a word: the tail in the upper half, the head in the lower half.
+    /// The edges in ascending order. An edge is a 64-bit word: the tail in the upper half, the head in the lower half.
     edges: &'e [u64],
     /// Index of the first edge of each vertex.
     starts: Buffer<u64>,

@@ -15,17 +15,17 @@ use crate::list::{List, Visit};
 use crate::process::signals;
 use std::time::Instant;
 
-/// Name in reports of the method that ranks a list with files.
+/// Name that reports use for the method of ranking a list with files.
 pub(super) const METHOD: &str = "contraction";
 
-/// Returns the size of an index in bytes, 4 or 8, if a list of `length` elements is ranked with files. The index type
-/// must have two more values than there are elements, because contraction uses two values as marks.
+/// Returns the size of an index in bytes (4 or 8) for a list of `length` elements that is ranked with files. The index
+/// type must have two more values than there are elements, because contraction reserves two values as marks.
 pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Ranks a list with files in the folder of the trial. If files of an earlier run are damaged, it removes them and
-/// starts again.
+/// Ranks a list with files in the folder of the trial. If files of an earlier run are damaged, removes them and starts
+/// again.
 ///
 /// # Errors
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].

@@ -1,4 +1,4 @@
-//! Cost of list ranking: memory from the functions that size its buffers, time from measured rates.
+//! Cost model of list ranking: memory from the functions that compute buffer sizes, time from measured rates.
 
 use crate::algo::listrank::cpu;
 use crate::algo::listrank::options::{ListRank, Method};
@@ -9,23 +9,23 @@ use crate::algo::{Cost, RankResources};
 const READ: f64 = 8.0;
 /// Nanoseconds that one thread takes to rank an element by the serial method.
 const SERIAL: f64 = 170.0;
-/// Nanoseconds that one thread takes for an element in a round of pointer jumping.
+/// Nanoseconds that one thread takes per element in a round of pointer jumping.
 const JUMP: f64 = 12.0;
 /// Nanoseconds that one thread takes to rank an element by ruling sets.
 const RULING_SET: f64 = 14.0;
 /// Nanoseconds that one thread takes to write the rank of an element.
 const WRITE: f64 = 8.0;
-/// Bytes per second that are written to files or read from them.
+/// Disk throughput in bytes per second, for reads and writes.
 const DISK: f64 = 1e9;
-/// Nanoseconds that a GPU takes for an element in a round of pointer jumping.
+/// Nanoseconds that a GPU takes per element in a round of pointer jumping.
 const JUMP_ON_GPU: f64 = 0.025;
 /// Nanoseconds that a GPU takes to rank an element by ruling sets.
 const RULING_SET_ON_GPU: f64 = 0.1;
-/// Bytes of a disk page. Files occupy whole pages.
+/// Size of a disk page in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of list ranking with the options `table` on a list of `length` elements. `reading` is the number of
-/// bytes of memory that reading the list takes.
+/// Returns the cost of list ranking with the options `table` on a list of `length` elements. `reading` is the memory in
+/// bytes that reading the list takes.
 pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankResources) -> Cost {
     let method = table.method.on_cpu(length);
     // If host memory can't hold the ranks that a GPU computes, the list is ranked on CPUs, with files.
@@ -43,7 +43,7 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
         }
         (false, false) => (single_process_bytes(length, reading, method), 0),
     };
-    // A list that does not fit memory is ranked with files, whose bins are as small as necessary.
+    // A list that does not fit memory is ranked with files, in bins that are as small as necessary.
     let may_contract = method == Method::RulingSet && !fits_gpu;
     let width = by_files::width(length);
     let least = reading + external::least_memory(length, width, resources.threads);
@@ -80,15 +80,15 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
     }
 }
 
-/// Returns the size of an index in bytes, 4 or 8, if a single process ranks a list of `length` elements in memory. The
-/// largest value of the type stands for no successor.
+/// Returns the size of an index in bytes (4 or 8) for a list of `length` elements that a single process ranks in
+/// memory. The largest value of the index type means "no successor".
 pub(super) fn index_width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) { 4 } else { 8 }
 }
 
 /// Returns approximately how many bytes the processes send to each other. With ruling sets they send a walker (a
-/// message with an element and a tag) for each element. With pointer jumping they send a question and an answer for
-/// each element in each round. With both they send the computed ranks.
+/// message with an element and a tag) for each element. With pointer jumping they send a request and a reply for each
+/// element in each round. Both methods also send the computed ranks.
 fn sent(length: u64, resources: &RankResources, method: Method) -> u64 {
     let rounds = u64::from(u64::BITS - length.leading_zeros());
     let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
@@ -96,7 +96,7 @@ fn sent(length: u64, resources: &RankResources, method: Method) -> u64 {
     (bytes + 8) * (length / resources.ranks as u64) * others
 }
 
-/// Returns the bytes of host memory that a single process needs to rank a list in memory. `reading` is the number of
+/// Returns the host memory in bytes that a single process needs to rank a list in memory. `reading` is the memory in
 /// bytes that reading the list takes.
 pub(super) fn single_process_bytes(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);

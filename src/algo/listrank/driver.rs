@@ -1,4 +1,4 @@
-//! Runs one trial of list ranking: reads the list, ranks it with the method that fits, and writes the ranks.
+//! Runs one trial of list ranking: chooses the method, reads and ranks the list, and writes the ranks.
 
 use crate::algo::listrank::cost::{self, index_width};
 use crate::algo::listrank::cpu::{self, Context};
@@ -47,8 +47,8 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     if let Some(method) = by
         && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
-        // The GPU of rank 0 ranks the list, because one GPU is faster than the CPUs of many processes. Other ranks only
-        // take part in the decision.
+        // The GPU of MPI rank 0 ranks the list, because one GPU is faster than the CPUs of many processes. Other
+        // processes only take part in the decision.
         let leads = comm.is_leader();
         let room =
             |mut lease| if leads { on_gpu::has_room(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
@@ -81,7 +81,7 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     rank_on_one_process(table, list, run)
 }
 
-/// Ranks a list on rank 0, in memory or by files. Collective.
+/// Ranks a list on MPI rank 0, in memory or with files. Collective.
 fn rank_on_one_process(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let (length, free, method) = (list.length, run.budget.free(), table.method.on_cpu(list.length));
     let reading = list.source.scratch_bytes(run.threads);
@@ -99,7 +99,7 @@ fn rank_on_one_process(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     })
 }
 
-/// Ranks a list on the GPU of rank 0 while all other ranks wait. Collective.
+/// Ranks a list on the GPU of MPI rank 0 while all other processes wait. Collective.
 fn by_gpu(
     table: &ListRank,
     list: &List,
@@ -117,8 +117,8 @@ fn by_gpu(
     })
 }
 
-/// Ranks a list in memory that all processes of the job share. Returns `None` on all ranks if they share no memory.
-/// Collective.
+/// Ranks a list in memory that all processes of the job share. Returns `None` on all processes if they can't share
+/// memory. Collective.
 fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Option<Ranked>> {
     let comm = run.comm;
     let read = Instant::now();
@@ -214,8 +214,8 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
-/// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list again, if
-/// the list fits the budget: a GPU ranks a list with less host memory.
+/// Returns the error for a list with a cycle. Reads and follows the list again to name an element of the cycle, unless
+/// the list exceeds the memory budget. It may exceed it after a ranking on a GPU, which needs less host memory.
 pub(super) fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
     let on_cycle = || {
         let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;

@@ -9,24 +9,24 @@ use parking_lot::Mutex;
 /// order in which elements are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListFault {
-    /// A successor is neither an element nor the end.
+    /// Fault: a successor is neither an element nor the end.
     Range {
         /// The smallest element whose successor is out of range.
         element: u64,
     },
-    /// Two elements have the same successor.
+    /// Fault: two elements have the same successor.
     Twice {
-        /// The smallest successor that two elements have.
+        /// The smallest element that is the successor of two elements.
         successor: u64,
     },
-    /// The number of elements without a successor is not one.
+    /// Fault: the number of elements without a successor is not one.
     Tails {
         /// Number of elements without a successor.
         count: u64,
-        /// The smallest element without a successor, if there is one.
+        /// The smallest element without a successor, if any.
         element: Option<u64>,
     },
-    /// Some elements form cycles apart from the list.
+    /// Fault: some elements form cycles apart from the list.
     Cycle {
         /// An element on a cycle, if one is known.
         element: Option<u64>,
@@ -34,8 +34,8 @@ pub enum ListFault {
 }
 
 impl ListFault {
-    /// Returns the error for `list`. If two elements have the same successor, a pass over the list with `threads`
-    /// threads finds these elements.
+    /// Converts the fault to the error for `list`. If two elements have the same successor, a pass over the list with
+    /// `threads` threads finds these elements.
     ///
     /// # Errors
     /// Read errors.
@@ -72,7 +72,7 @@ fn elements_before(list: &List, successor: u64, threads: usize) -> Result<[u64; 
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
         let mut both = both.lock();
-        // `both` never has more elements than one part of the list, plus two.
+        // `both` never contains more elements than one chunk of the scan, plus two.
         both.extend(here.map(|(element, _)| element));
         both.sort_unstable();
         both.truncate(2);

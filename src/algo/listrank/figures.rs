@@ -38,7 +38,7 @@ fn times(rounds: &[Round]) -> Figure {
     seconds_by_name(title, caption, "round", names, vec![("time".into(), seconds)])
 }
 
-/// Returns one line of dots for each kind of round. The x coordinate is the number of the round.
+/// Returns one series of dots for each kind of round. The x coordinate is the 1-based index of the round.
 fn by_step(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (at, round) in rounds.iter().enumerate() {

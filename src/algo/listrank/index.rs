@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::comm::SharedNumber;
 use crate::memory::Plain;
 
-/// An unsigned integer type for elements of a list, ranks and numbers of steps.
+/// An unsigned integer type for element indices, list ranks and step counts.
 pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// The value that marks the end of the list: the largest one, which is no element's index.
     const END: Self;
@@ -31,7 +31,7 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
         self.wide() as usize
     }
 
-    /// Views a slice as atomic cells, which several threads read and write in relaxed order.
+    /// Views a slice as atomic cells, which several threads read and write with relaxed ordering.
     fn shared(slice: &mut [Self]) -> &[Self::Cell];
 
     /// Reads the value of a cell.
@@ -91,7 +91,7 @@ pub struct Shares {
     pub length: u64,
     /// Number of elements of every share, except that the last ones may be smaller.
     pub size: u64,
-    /// Reciprocal of `size`, so that the share of an element is found without a division.
+    /// Reciprocal of `size` as a 64-bit fixed-point number, used to find the share of an element without a division.
     reciprocal: u64,
 }
 
@@ -101,7 +101,7 @@ impl Shares {
         Shares { length, size, reciprocal: u64::MAX / size.max(1) }
     }
 
-    /// Returns the number of the share that contains `element`.
+    /// Returns the index of the share that contains `element`.
     #[inline(always)]
     pub fn of(&self, element: u64) -> u64 {
         let share = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `task`, `options`, `output`, `cost` | the algorithm, its options and results, and its cost |
 //! | `driver` | one trial, and the choice of device and method |
-//! | `read`, `write`, `faults` | reading a list into memory with all checks except for cycles; writing ranks; errors |
+//! | `read`, `write`, `faults` | reading a list, with every check except for cycles; writing ranks; errors |
 //! | `cpu` | algorithms for CPUs: serial, pointer jumping, ruling sets |
 //! | `gpu`, `on_gpu` | algorithms for GPUs; a trial on a GPU |
-//! | `ranks` | pointer jumping and ruling sets by several processes, each with a share of the list |
-//! | `external`, `by_files` | lists larger than memory: contraction with files, and a check of the computed ranks; a trial with files |
-//! | `index`, `rounds` | indices of 32 and 64 bits, and shares of a list; rounds with their times |
-//! | `figures` | figures of a result |
+//! | `ranks` | pointer jumping and ruling sets on several MPI processes, each of which owns a share of the list |
+//! | `external`, `by_files` | lists larger than memory: contraction with files; a trial of this method |
+//! | `index`, `rounds` | 32-bit and 64-bit indices, and the division of a list into shares; times of the rounds |
+//! | `figures` | charts of a result |
 //! | `verify` | independent check of ranks |
 
 mod by_files;

@@ -21,13 +21,13 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     }
 }
 
-/// Returns the bytes of host memory for the ranks of a trial on a GPU. Reading takes more memory. A list without random
-/// access is first read into the memory for ranks.
+/// Returns the size in bytes of the host memory for the ranks of a trial on a GPU, without the memory that reading
+/// takes. A list without random access is first read into the memory for ranks.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
     length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
 }
 
-/// Checks that the GPU of `lease` has enough memory for a list.
+/// Checks that the GPU of `lease` has enough memory for a list of `length` elements.
 ///
 /// # Errors
 /// [`crate::Error::Limit`] naming the smallest limit that works; [`crate::Error::Usage`] if the method can't rank so

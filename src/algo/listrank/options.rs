@@ -1,4 +1,4 @@
-//! The options of `[listrank]`.
+//! Options in the job table `[listrank]`.
 
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Options of list ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRank {
-    /// The method of ranking. All methods give the same ranks.
+    /// The ranking method. All methods compute the same ranks.
     pub method: Method,
     /// The end from which ranks are counted.
     pub order: RankOrder,
@@ -47,7 +47,7 @@ const METHODS: [(&str, Method); 4] =
     [("auto", Method::Auto), ("serial", Method::Serial), ("wyllie", Method::Wyllie), ("ruling-set", Method::RulingSet)];
 
 impl Method {
-    /// Returns the method by which a CPU ranks a list of `length` elements.
+    /// Returns the method that ranks a list of `length` elements on CPUs: chooses one if this is [`Method::Auto`].
     pub(crate) fn on_cpu(self, length: u64) -> Method {
         // For shorter lists, starting threads takes longer than ranking with one thread.
         const FEW: u64 = 1 << 14;

@@ -15,10 +15,10 @@ pub(super) const COLUMNS: &[About] =
 pub struct ListRankOutput {
     /// Number of elements.
     pub length: u64,
-    /// The first element, which is no element's successor; `None` in an empty list.
+    /// The first element, which is no element's successor; `None` for an empty list.
     pub head: Option<u64>,
-    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64. The ranks are counted from the end that
-    /// the options name.
+    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64. The ranks are counted from the end of the
+    /// list that the options select.
     pub checksum: u64,
 }
 
@@ -27,12 +27,12 @@ pub struct ListRankOutput {
 pub struct ListRankDetails {
     /// Name of the method by which the list was ranked.
     pub method: Cow<'static, str>,
-    /// Bytes that ranking read from and wrote to the disk, without the input and the column of ranks.
+    /// Number of bytes that ranking read from disk and wrote to disk, excluding the input and the rank column.
     pub bytes: u64,
     /// Seconds of each phase.
     pub phases: Phases,
-    /// The rounds of the ranking. If there are several processes, these are the rounds of process 0. A resumed trial
-    /// has only the rounds since it resumed.
+    /// The rounds of the ranking. If there are several processes, these are the rounds of MPI rank 0. A resumed trial
+    /// contains only the rounds since it resumed.
     pub rounds: Vec<Round>,
 }
 
@@ -41,7 +41,7 @@ pub struct ListRankDetails {
 pub struct Phases {
     /// Seconds to read the list, into GPU memory if a GPU ranks it.
     pub read: f64,
-    /// Seconds to check that the successors form a list, if they are not checked while reading.
+    /// Seconds to check that the successors form a list; 0 if they are checked while reading.
     pub check: f64,
     /// Seconds to rank the list.
     pub rank: f64,

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A list in memory.
 pub struct LoadedList<I: Index> {
-    /// The successor of each element; the last has [`Index::END`].
+    /// The successor of each element; [`Index::END`] for the last element.
     pub successors: Buffer<I>,
     /// The first element, which is no element's successor; 0 in an empty list.
     pub head: u64,
 }
 
-/// Returns the bytes of memory that reading `length` elements takes. An element takes an index of `width` bytes and one
-/// bit.
+/// Returns the memory in bytes that [`load`] takes for `length` elements: an index of `width` bytes and one bit per
+/// element.
 pub fn bytes(length: u64, width: u64) -> u64 {
     length * width + marks_bytes(length)
 }

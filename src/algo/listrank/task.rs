@@ -1,4 +1,4 @@
-//! Implements the algorithm of the table `[listrank]`.
+//! Implements [`Algorithm`] for the job table `[listrank]`.
 
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput};
 use crate::algo::listrank::{ListRank, cost, driver, figures, gpu, on_gpu, options, verify};

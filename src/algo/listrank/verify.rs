@@ -1,10 +1,11 @@
 //! Checks ranks against successors in one streaming pass, with only a buffer per thread in memory.
 //!
-//! Ranks are right if three conditions are met. The tail has rank 0. The rank of any other element is one more than the
-//! rank of its successor. No two elements have the same successor. Then the head has rank N - 1. The conditions are met
-//! if the pairs (successor of i, rank of i - 1) of all elements but the tail are the same as the pairs (j, rank of j)
-//! of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, with a new key
-//! in each run. Different sides have equal sums by chance once in 2^128, and the order of the elements does not matter.
+//! Ranks are correct if three conditions are met. The tail has rank 0. The rank of any other element is one more than
+//! the rank of its successor. No two elements have the same successor. Then the head has rank N - 1. The conditions are
+//! met if two multisets of pairs are the same. The first contains (successor of i, (rank of i) - 1) for all elements i
+//! but the tail. The second contains (j, rank of j) for all elements j but the head. For each of them, 128-bit hashes
+//! of all pairs are added up, with a new random key in each run. Then the two sums are compared. Different multisets
+//! have equal sums with a probability of 2^-128, and the order of the elements does not matter.
 
 use crate::algo::listrank::options::{ListRank, RankOrder};
 use crate::algo::listrank::output::ListRankOutput;
@@ -48,7 +49,7 @@ struct RankPass<R> {
     next: u64,
     key: u64,
     /// Sum of the hashes of all pairs (successor, rank - 1), minus the sum of the hashes of all pairs (element, rank),
-    /// modulo 2^128. It is zero at the end if the ranks are right.
+    /// modulo 2^128. It is zero at the end if the ranks are correct.
     difference: u128,
     checksum: Checksum,
     head: Option<u64>,
@@ -64,7 +65,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
     let pass = RankPass {
         ranks: column::<i64>(file, ["id", "rank"], n, RowId::Number)?,
         next: 0,
-        // The key is random, so no program that writes ranks can know it.
+        // The key is random, so no program that writes ranks can predict it.
         key: RandomState::new().hash_one(n),
         difference: 0,
         checksum: Checksum::at(0),
@@ -99,7 +100,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
 }
 
 impl<R: Iterator<Item = Result<i64>>> RankPass<R> {
-    /// Checks the ranks of the next elements, which begin with element `first`, against their `successors`.
+    /// Checks the ranks of the next elements, from element `first` on, against the `successors` of these elements.
     fn take(&mut self, order: RankOrder, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
         let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
         if first != self.next {

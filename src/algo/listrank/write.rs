@@ -21,7 +21,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The modulus of the factors in the checksum.
+    /// The modulus 1000003 in the factors of the checksum.
     const FACTORS: u64 = 1_000_003;
 
     /// Starts a checksum of the ranks from element `first` on.
@@ -44,7 +44,7 @@ impl Checksum {
 
 /// The column `rank` of a list while it is written.
 pub struct Ranks {
-    /// The column file. Only rank 0 has it, in the trial whose results are kept.
+    /// The column file; `None` except on MPI rank 0 in the last trial, whose results are stored.
     column: Option<Column<i64>>,
     order: RankOrder,
     length: u64,
@@ -55,7 +55,8 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// Starts the column of a list of `length` elements, if this is the trial whose results are kept.
+    /// Starts the rank column of a list of `length` elements. The column is written only in the last trial, by MPI rank
+    /// 0.
     ///
     /// # Errors
     /// Disk errors.
@@ -65,9 +66,9 @@ impl Ranks {
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }
 
-    /// Appends the ranks of the next elements with `threads` threads. `successors` has for each element the number of
-    /// elements behind it, and `wide` converts that number to `u64`. Calls `written` with the number of appended
-    /// elements.
+    /// Appends the ranks of the next elements with `threads` threads. `successors` contains for each element the number
+    /// of elements behind it, and `wide` converts that number to `u64`. Calls `written` with the number of elements in
+    /// each chunk that a thread appends.
     ///
     /// # Errors
     /// Disk errors; [`crate::Error::Stopped`].
@@ -113,8 +114,8 @@ impl Ranks {
         Ok(())
     }
 
-    /// Writes the ranks of all elements of a list. `successors` has, for each element, the number of elements behind
-    /// it. Returns the result of the ranking. Only rank 0 may call this.
+    /// Writes the ranks of all elements of a list. `successors` contains for each element the number of elements behind
+    /// it. Returns the result of the ranking. Only MPI rank 0 may call this.
     ///
     /// # Errors
     /// Disk errors; [`crate::Error::Stopped`].

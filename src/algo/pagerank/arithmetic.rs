@@ -1,14 +1,14 @@
-//! The arithmetic of an iteration. A GPU kernel that repeats these operations one by one computes the same bits.
+//! The arithmetic of an iteration. A GPU kernel that performs the same operations one by one computes the same bits.
 //!
-//! Ranks are f64. A vertex of rank r and out-degree d contributes ⌊r / d · 2^62⌋ to each out-neighbour. The sum of the
-//! contributions to a vertex is an exact integer, so threads and ranks may add in any order. All ranks together are at
-//! most 1, so no sum exceeds 2^62 by more than rounding errors, and it fits i64.
+//! PageRank values are f64. A vertex with PageRank r and out-degree d contributes ⌊r / d · 2^62⌋ to each out-neighbour.
+//! The sum of the contributions to a vertex is an exact integer, so threads and MPI ranks may add in any order. All
+//! PageRank values together are at most 1, so no sum exceeds 2^62 by more than rounding errors, and it fits i64.
 //!
 //! The units of a contribution are rounded down, so it is too small by less than 2^-62, in addition to the rounding of
-//! the division in f64. So the rank of a vertex of in-degree d is off by less than d · 2^-62 in each iteration. That is
-//! 2·10^-13 with a million in-neighbours.
+//! the division in f64. So the PageRank of a vertex of in-degree d is off by less than d · 2^-62 in each iteration.
+//! That is 2·10^-13 with a million in-neighbours.
 //!
-//! Each operation is rounded by itself, so a product and a sum must not be fused.
+//! Each operation is rounded separately, so a product and a sum must not be fused.
 
 /// Number of units in 1. A unit is 2^-62.
 const ONE: f64 = (1u64 << 62) as f64;
@@ -26,27 +26,28 @@ pub(super) fn number(units: u64) -> f64 {
     units as i64 as f64 / ONE
 }
 
-/// Returns the units that a vertex contributes to each of its `degree` out-neighbours.
+/// Returns the contribution, in units of 2^-62, of a vertex with PageRank `rank` to each of its `degree`
+/// out-neighbours.
 #[inline(always)]
 pub(super) fn contribution(rank: f64, degree: u32) -> u64 {
     if degree == 0 { 0 } else { units(rank / f64::from(degree)) }
 }
 
-/// Returns the rank of a vertex whose in-neighbours contribute `sum` units. `base` is the share of the jumps that the
-/// vertex gets.
+/// Returns the PageRank of a vertex whose in-neighbours contribute `sum` units. `base` is the teleport contribution to
+/// the vertex.
 #[inline(always)]
 pub(super) fn rank(base: f64, damping: f64, sum: u64) -> f64 {
     base + damping * number(sum)
 }
 
-/// Returns the share of the jumps that each of `vertices` vertices gets. `sinks` is the sum, in units, of the ranks of
-/// vertices without out-edges if these ranks are spread like jumps, and 0 otherwise.
+/// Returns the teleport contribution to each of `vertices` vertices. `sinks` is the total PageRank, in units of 2^-62,
+/// of the vertices without out-edges if it is spread over all vertices, otherwise 0.
 #[inline]
 pub(super) fn base(damping: f64, sinks: u64, vertices: u64) -> f64 {
     ((1.0 - damping) + damping * number(sinks)) / vertices as f64
 }
 
-/// Returns the difference of two ranks in units, as a positive number.
+/// Returns the absolute difference of two PageRank values, in units of 2^-62.
 #[inline(always)]
 pub(super) fn change(before: f64, after: f64) -> u64 {
     units((after - before).abs())

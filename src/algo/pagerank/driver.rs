@@ -1,4 +1,5 @@
-//! Runs one trial of PageRank: all ranks compute the iterations, and rank 0 computes the figures and writes the column.
+//! Runs one trial of PageRank: all MPI ranks compute the iterations, and rank 0 computes the statistics and writes the
+//! result column.
 
 use super::gpu::GpuRanks;
 use super::options::Pagerank;
@@ -23,18 +24,19 @@ use std::time::Instant;
 /// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
-    /// Number of iterations.
+    /// Number of completed iterations.
     done: u64,
-    /// Sum of the changes of all ranks in the last iteration.
+    /// Sum of the absolute changes of all PageRank values in the last iteration.
     change: f64,
     /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
-/// Finds the ranks, or resumes the trial of an earlier run. Collective.
+/// Computes the PageRank values, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`]; [`Error::Input`] for a personalised vertex that the graph does not have; errors of reading rows; disk
+/// [`Error::Limit`]; [`Error::Input`] for a personalised vertex that the graph does not have; errors of reading rows;
+/// disk
 /// errors; [`Error::Stopped`].
 pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<PagerankOutput, ()>> {
     let (comm, info) = (run.comm, &graph.info);
@@ -75,12 +77,12 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
             return Err(round::stopped(comm));
         }
     }
-    // Ranks may converge in fewer iterations than the upper bound.
+    // PageRank values may converge in fewer iterations than the upper bound.
     run.progress.advance(units.saturating_sub(done));
     let computed = seconds();
     engine.gather(&mut state, comm)?;
     let (output, seconds) = on_leader(comm, || {
-        // The time of a GPU ends with the last iteration. Copying the ranks to the host does not count.
+        // The time of a GPU ends with the last iteration. Copying the PageRank values to the host does not count.
         let seconds = if matches!(engine, Engine::Gpu(_)) { computed } else { seconds() };
         if checkpoint.is_worth_it() {
             save(&mut checkpoint, &state, Progress { done, change, seconds }, units)?;
@@ -103,8 +105,8 @@ enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device, and computes the contributions to the first iteration there. CPUs are used if there are
-    /// several ranks. Collective.
+    /// Chooses the device, and computes the contributions for the first iteration there. CPUs are used if there are
+    /// several MPI ranks. Collective.
     fn open<'r: 'g>(graph: &'g Graph, run: &Run<'r>, state: &mut State<'_>, teleport: &Teleport) -> Result<Engine<'g>> {
         let (comm, budget) = (run.comm, run.budget);
         let rows = || PullRows::new(graph, (comm.rank(), comm.ranks()), budget);
@@ -121,7 +123,7 @@ impl<'g> Engine<'g> {
         rows().map(Engine::Cpu)
     }
 
-    /// Sums contributions. If this fails, `state` stays as it was after the previous iteration.
+    /// Sums contributions. If this fails, `state` remains as it was after the previous iteration.
     fn pull(&mut self, state: &mut State<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu(rows) => state.pull(rows, threads),
@@ -129,7 +131,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Completes an iteration after [`Self::pull`]. Returns the sum of the changes of all ranks. Collective.
+    /// Completes an iteration after [`Self::pull`]. Returns the sum of the absolute changes of all PageRank values.
+    /// Collective.
     fn update(&mut self, state: &mut State<'_>, teleport: &Teleport, damping: f64, run: &Run<'_>) -> Result<f64> {
         match self {
             Engine::Cpu(_) => state.update(teleport, damping, run.comm, run.threads),
@@ -140,7 +143,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Sends the ranks of all vertices to all ranks of the job. Collective.
+    /// Copies the PageRank values of all vertices to `state` on every MPI rank. Collective.
     fn gather(&mut self, state: &mut State<'_>, comm: &Comm) -> Result<()> {
         match self {
             Engine::Cpu(_) => comm.all_gather_shares(&mut state.ranks),
@@ -150,7 +153,7 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves a state and the progress of the trial. The state must have the ranks of all vertices.
+/// Saves a state and the progress of the trial. The state must contain the PageRank values of all vertices.
 fn save(checkpoint: &mut Checkpoint, state: &State<'_>, progress: Progress, units: u64) -> Result<()> {
     let Progress { done, change, seconds } = progress;
     let [isolated, personalised] = state.isolated;
@@ -158,7 +161,7 @@ fn save(checkpoint: &mut Checkpoint, state: &State<'_>, progress: Progress, unit
     checkpoint.save(done, units.max(done), &[bytes_of(&head), bytes_of(&state.ranks)])
 }
 
-/// Loads a state. Returns the saved progress.
+/// Loads a saved state into `state`. Returns the saved progress.
 fn load(saved: &Saved, state: &mut State<'_>) -> Result<Progress> {
     match (saved.words(0)?, saved.words(1)?) {
         (&[seconds, change, isolated, personalised], ranks) if ranks.len() == state.ranks.len() => {
@@ -171,7 +174,8 @@ fn load(saved: &Saved, state: &mut State<'_>) -> Result<Progress> {
     }
 }
 
-/// Counts vertices by rank and lists the highest ranks. Writes the column if this is the last trial.
+/// Counts vertices by PageRank and lists the highest PageRank values. Writes the result column if this is the last
+/// trial.
 fn report(graph: &Graph, run: &mut Run<'_>, state: &State<'_>, teleport: &Teleport) -> Result<PagerankOutput> {
     let info = &graph.info;
     let mut figures = RankFigures::default();

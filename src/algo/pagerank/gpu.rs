@@ -18,20 +18,20 @@ pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "pagerank.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/pagerank.cu");
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[pagerank] on this graph";
-/// Number of entries and ends of rows that a warp takes at a time.
+/// Number of row entries and row ends that a warp processes at a time.
 const CHUNK: u64 = constant(TEXT, "CHUNK") as u64;
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with edges. `personalised` is
+/// Returns the minimum GPU memory in bytes for a graph with `vertices` vertices that have an edge. `personalised` is
 /// the number of personalised vertices among them.
 pub(super) fn least_bytes(vertices: u64, personalised: u64) -> u64 {
     let state = 3 * slice_bytes::<u64>(vertices) + slice_bytes::<u32>(vertices) + slice_bytes::<u32>(personalised);
     (state + slice_bytes::<Totals>(1) + passes::least_bytes()).next_multiple_of(1 << 20)
 }
 
-/// Shares of the jumps from which new ranks are computed, with the damping factor and the personalised vertices. The
-/// memory layout must match `Bases` in the kernels.
+/// Teleport contributions from which new PageRank values are computed, with the damping factor and the personalised
+/// vertices. The memory layout must match `Bases` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Bases {
@@ -44,7 +44,7 @@ struct Bases {
 
 const _: () = assert!(size_of::<Bases>() == 40, "the kernels have a static_assert of the same size");
 
-/// Ranks, contributions and sums in GPU memory.
+/// PageRank values, contributions and sums in GPU memory.
 pub(super) struct GpuRanks<'a> {
     gpu: Lease<'a>,
     pull: Kernel,
@@ -63,8 +63,8 @@ pub(super) struct GpuRanks<'a> {
 }
 
 impl<'a> GpuRanks<'a> {
-    /// Copies the ranks of `state` to the GPU. Copies the rows too, if all of them fit. Computes contributions. Also
-    /// returns the sum, in units, of the ranks of vertices without out-edges.
+    /// Copies the PageRank values of `state` to the GPU. Copies the rows too, if all of them fit. Computes
+    /// contributions. Also returns the total PageRank, in units of 2^-62, of the vertices without out-edges.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -138,7 +138,8 @@ impl<'a> GpuRanks<'a> {
         Ok((ranks, found[1]))
     }
 
-    /// Sums contributions along all rows. If this fails, the ranks stay as they were after the previous iteration.
+    /// Sums contributions along all rows. If this fails, the PageRank values remain as they were after the previous
+    /// iteration.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
@@ -147,8 +148,8 @@ impl<'a> GpuRanks<'a> {
         let (contributions, sums) = (self.contributions.address(), self.sums.address());
         let pull = |queue: &Queue, part: RowPart| {
             let grid = queue.grid((part.entries() + u64::from(part.rows)).div_ceil(CHUNK) * 32);
-            // SAFETY: the arguments match the kernel's; the rows are in place, and the other slices have an element for
-            // each vertex.
+            // SAFETY: the arguments match the kernel's; the rows are in GPU memory, and the other slices have an
+            // element for each vertex.
             unsafe { queue.launch(kernel, grid, (part, shift, contributions, sums)) }
         };
         let workspace = &mut *self.gpu.workspace;
@@ -162,7 +163,7 @@ impl<'a> GpuRanks<'a> {
         })
     }
 
-    /// Completes an iteration after [`Self::pull`]: computes new ranks and contributions.
+    /// Completes an iteration after [`Self::pull`]: computes new PageRank values and contributions.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -194,7 +195,7 @@ impl<'a> GpuRanks<'a> {
         Ok(Totals { change, sinks })
     }
 
-    /// Copies the ranks to `to`.
+    /// Copies the PageRank values to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

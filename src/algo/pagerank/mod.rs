@@ -1,21 +1,21 @@
-//! PageRank: the probability that a reader who follows links at random, and sometimes jumps, is at a vertex.
+//! PageRank: the probability that a random surfer, who follows edges and sometimes teleports, is at a vertex.
 //!
-//! In each iteration, every vertex pulls contributions from its in-neighbours. Contributions are integers in fixed
-//! point, so their sums do not depend on the order of additions. The ranks of all vertices are therefore the same bytes
-//! on any number of threads and ranks, and on a GPU.
+//! In each iteration, every vertex pulls contributions from its in-neighbours. Contributions are fixed-point integers,
+//! so their sums do not depend on the order of additions. The PageRank values of all vertices are therefore bitwise
+//! equal on any number of threads and MPI ranks, and on a GPU.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `options` | the keys of the table |
-//! | `arithmetic` | the numbers of an iteration: fixed point, contributions, new ranks |
-//! | `teleport` | the targets of jumps: base ranks, personalised vertices, vertices without edges |
+//! | `arithmetic` | the arithmetic of an iteration: fixed point, contributions, new PageRank values |
+//! | `teleport` | teleport targets and contributions, personalised vertices, vertices without edges |
 //! | `pull` | sums of contributions, along the rows of both halves |
-//! | `state` | ranks and contributions, and one iteration by all ranks |
-//! | `gpu` | the same on a GPU |
-//! | `driver` | a trial: iterations, checkpoints, figures and the column |
+//! | `state` | PageRank values and contributions, and one iteration by all MPI ranks |
+//! | `gpu` | iterations on a GPU |
+//! | `driver` | a trial: iterations, checkpoints, statistics and the result column |
 //! | `output` | the result |
 //! | `task` | the table, its cost, and its checks |
-//! | `verify` | computes the ranks again from the edges of the input |
+//! | `verify` | computes the PageRank values again from the edges of the input |
 
 mod arithmetic;
 mod driver;

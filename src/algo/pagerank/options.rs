@@ -5,20 +5,21 @@ use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Diagnostics, Field, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// What happens to the ranks of sinks (vertices without out-edges), and when the iterations end.
+/// Treatment of the PageRank of sinks (vertices without out-edges), and stopping criterion of the iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// The ranks of sinks are lost. Iterations end when ranks change by less than the tolerance, as in the GAP
-    /// Benchmark Suite.
+    /// The variant of the GAP Benchmark Suite. The PageRank of sinks is lost. Iterations end when PageRank values
+    /// change by less than the tolerance.
     Gap,
-    /// The ranks of sinks are spread evenly. The number of iterations is fixed, as in LDBC Graphalytics.
+    /// The variant of LDBC Graphalytics. The PageRank of sinks is spread evenly over all vertices. The number of
+    /// iterations is fixed.
     Graphalytics,
 }
 
 const VARIANTS: [(&str, Variant); 2] = [("gap", Variant::Gap), ("graphalytics", Variant::Graphalytics)];
 
-/// Maximum number of iterations that a table may ask for.
+/// Maximum number of iterations that a table may request.
 const MOST: u64 = 1_000_000;
 /// Default number of iterations: the maximum for `gap`, and the fixed number for `graphalytics`.
 const ITERATIONS: [u64; 2] = [1000, 10];
@@ -30,16 +31,17 @@ const DAMPING: f64 = 0.85;
 /// Options of PageRank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pagerank {
-    /// Probability that the reader follows a link, from 0 to below 1. Otherwise the reader jumps.
+    /// Probability that the random surfer follows an edge, from 0 to below 1. Otherwise the surfer teleports.
     pub damping: f64,
-    /// What happens to the ranks of sinks, and when the iterations end.
+    /// Treatment of the PageRank of sinks, and stopping criterion of the iterations.
     pub variant: Variant,
-    /// Sum of the changes of all ranks below which iterations end; `None` if their number is fixed.
+    /// Iterations end when the sum of the changes of all PageRank values is below this tolerance; `None` if the number
+    /// of iterations is fixed.
     pub tolerance: Option<f64>,
     /// Number of iterations; the maximum number if there is a tolerance.
     pub iterations: u64,
-    /// Vertices to which the reader jumps, by their ids in the input. If there are none, the reader jumps to any
-    /// vertex.
+    /// Vertices to which the random surfer teleports, as ids of the input. If there are none, the surfer teleports to
+    /// any vertex.
     pub personalised: Vec<InputId>,
 }
 
@@ -90,7 +92,7 @@ const PERSONALISED: Key<Vec<InputId>> = Key::new(
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DAMPING_KEY, &VARIANT, &TOLERANCE_KEY, &ITERATIONS_KEY, &PERSONALISED];
 
 impl Pagerank {
-    /// Parses the table `[pagerank]`, and reports mistakes to `diagnostics`.
+    /// Parses the table `[pagerank]`. If there are mistakes, reports them to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Pagerank> {
         let damping = DAMPING_KEY.read(table, diagnostics);
         let variant = VARIANT.read(table, diagnostics);
@@ -114,19 +116,19 @@ impl Pagerank {
         })
     }
 
-    /// Returns true if the iterations end after `done` iterations. `change` is the sum of the changes of all ranks in
-    /// the last one.
+    /// Returns true if the iterations end after `done` iterations. `change` is the sum of the changes of all PageRank
+    /// values in the last iteration.
     pub(super) fn ends(&self, done: u64, change: f64) -> bool {
         done >= self.iterations || done > 0 && self.is_converged(change)
     }
 
-    /// Returns true if `change`, the sum of the changes of all ranks, is below the tolerance. Returns false without
-    /// tolerance.
+    /// Returns true if `change`, the sum of the changes of all PageRank values, is below the tolerance. Returns false
+    /// if there is no tolerance.
     pub(super) fn is_converged(&self, change: f64) -> bool {
         self.tolerance.is_some_and(|tolerance| change < tolerance)
     }
 
-    /// Returns an upper bound of the number of iterations. The change in an iteration is at most `damping` times the
+    /// Returns an upper bound on the number of iterations. The change in an iteration is at most `damping` times the
     /// previous change, and the first change is at most 2.
     pub(super) fn most_iterations(&self) -> u64 {
         let Some(tolerance) = self.tolerance else { return self.iterations };

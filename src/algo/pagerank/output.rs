@@ -12,60 +12,61 @@ pub(super) const COLUMNS: &[About] =
 /// Maximum number of vertices that the result lists.
 pub(in crate::algo) const LARGEST: usize = 10;
 
-/// The iterations, and the vertices with the highest ranks.
+/// Result of PageRank: the iterations, and the vertices with the highest PageRank values.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagerankOutput {
     /// Number of iterations.
     pub iterations: u64,
-    /// Sum of the changes of all ranks in the last iteration.
+    /// Sum of the absolute changes of all PageRank values in the last iteration.
     pub change: f64,
     /// Whether the last change is below the tolerance; `None` if there is no tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<bool>,
-    /// Sum of all ranks.
+    /// Sum of all PageRank values.
     pub sum: f64,
-    /// The vertices with the highest ranks, by descending rank. Equal ranks are in ascending order of ids.
+    /// The vertices with the highest PageRank values, in descending order. Vertices with equal values are in ascending
+    /// order of ids.
     pub largest: Vec<RankedVertex>,
-    /// Number of vertices by rank, in ascending order.
+    /// Histogram of the PageRank values: the number of vertices in each range of values, in ascending order.
     pub by_rank: Vec<RankBin>,
 }
 
-/// A vertex and its rank.
+/// A vertex and its PageRank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedVertex {
-    /// The vertex, by its id in the input.
+    /// Input id of the vertex.
     pub vertex: InputId,
-    /// Rank of the vertex.
+    /// PageRank of the vertex.
     pub rank: f64,
 }
 
-/// Number of vertices whose ranks are similar.
+/// A bin of a histogram: the number of vertices whose values are in a range from a power of two to twice that power.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankBin {
-    /// The smallest rank of the bin: a power of two, or 0. The bin ends before twice this rank.
+    /// Lower end of the bin (inclusive): a power of two, or 0. The upper end (exclusive) is twice this value.
     pub from: f64,
     /// Number of vertices.
     pub vertices: u64,
 }
 
-/// Figures of the ranks of all vertices: the number of vertices by rank, and the highest ranks.
+/// Statistics of the values of all vertices (PageRank values or other scores): a histogram, and the highest values.
 #[derive(Debug, Default)]
 pub(in crate::algo) struct RankFigures {
-    /// Number of vertices by the exponents of their ranks.
+    /// Histogram: the number of vertices for each exponent of their values.
     counts: BTreeMap<u64, u64>,
-    /// The highest ranks, descending, each with the row of its vertex.
+    /// The highest values, descending, each with the row of its vertex.
     largest: Vec<(f64, u64)>,
 }
 
 impl RankFigures {
-    /// Counts `vertices` vertices of the rank `rank`.
+    /// Counts `vertices` vertices with the value `rank`.
     #[inline]
     pub(in crate::algo) fn count(&mut self, rank: f64, vertices: u64) {
-        // The exponent of a number is in its upper bits.
+        // The exponent of an f64 is in its upper bits.
         *self.counts.entry(rank.to_bits() >> (f64::MANTISSA_DIGITS - 1)).or_default() += vertices;
     }
 
-    /// Lists the vertex in row `row`, if its rank is one of the highest. Rows must ascend.
+    /// Lists the vertex in row `row` if its value `rank` is one of the highest. Rows must ascend.
     #[inline]
     pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
         if self.largest.len() == LARGEST && self.largest[LARGEST - 1].0 >= rank {
@@ -76,14 +77,14 @@ impl RankFigures {
         self.largest.truncate(LARGEST);
     }
 
-    /// Counts and lists the vertex in row `row`. Rows must ascend.
+    /// Counts the vertex in row `row`, and lists it if its value `rank` is one of the highest. Rows must ascend.
     #[inline]
     pub(in crate::algo) fn add(&mut self, rank: f64, row: u64) {
         self.count(rank, 1);
         self.offer(rank, row);
     }
 
-    /// Returns the vertices with the highest ranks, and the bins that have a vertex. `id` returns the id of the vertex
+    /// Returns the vertices with the highest values, and the bins that are not empty. `id` returns the id of the vertex
     /// in a row.
     pub(in crate::algo) fn finish(self, id: impl Fn(u64) -> InputId) -> (Vec<RankedVertex>, Vec<RankBin>) {
         let bin =

@@ -12,30 +12,30 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Number of row entries in a part, unless a single row has more.
+/// Target number of row entries per row range. A range has more only if a single row has more.
 const PART: u64 = 1 << 15;
-/// Number of entries between a prefetch and its use. Hardware does not prefetch beyond the end of a short row, because
-/// the branch there is mispredicted.
+/// Number of entries between a prefetch and its use. The hardware does not prefetch beyond the end of a short row,
+/// because the branch there is mispredicted.
 const AHEAD: usize = 48;
 
-/// Consecutive rows of a block.
+/// A range of consecutive rows of a block.
 #[derive(Debug, Clone)]
 struct RowRange {
     block: usize,
-    /// The rows, counted from the first row of the block.
+    /// Range of rows, relative to the first row of the block.
     rows: Range<usize>,
 }
 
-/// The rows of one half along which this rank sums contributions, in parts of about [`PART`] entries.
+/// The rows of one half along which this MPI rank sums contributions, in ranges of about [`PART`] entries.
 struct HalfRows<'g> {
     half: &'g BlockStore,
     parts: Vec<RowRange>,
-    /// Number of parts of each block.
+    /// Number of row ranges per block.
     of_blocks: Vec<usize>,
 }
 
 impl<'g> HalfRows<'g> {
-    /// Divides the rows of `half` into parts, which go to the ranks in turn.
+    /// Divides the rows of `half` into ranges, which are assigned to the MPI ranks round-robin.
     fn new(half: &'g BlockStore, rank: usize, ranks: usize) -> HalfRows<'g> {
         let (mut parts, mut of_blocks, mut number) = (Vec::new(), vec![0; half.len()], 0);
         for (block, of_block) in of_blocks.iter_mut().enumerate() {
@@ -57,14 +57,14 @@ fn divided(half: &BlockStore, block: usize) -> Vec<Range<usize>> {
     let rows = size.rows as usize;
     let mut ranges = Vec::new();
     let mut first = 0;
-    // The offsets of packed rows are not in memory, so their parts have equally many rows.
+    // The offsets of packed rows are not in memory, so their ranges have equal numbers of rows.
     let even = (size.rows * PART / size.entries.max(1)).clamp(1, size.rows.max(1)) as usize;
     let offsets = half.packed().is_none().then(|| half.block(block).offsets);
     while first < rows {
         let end = match offsets {
             Some(offsets) => {
                 let most = u64::from(offsets[first]) + PART;
-                // Empty rows take time, too, so a part has at most `PART` rows.
+                // Empty rows take time, too, so a range has at most `PART` rows.
                 let last = rows.min(first + PART as usize);
                 first + offsets[first + 1..=last].partition_point(|&end| u64::from(end) <= most).max(1)
             }
@@ -76,19 +76,19 @@ fn divided(half: &BlockStore, block: usize) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The rows of both halves along which this rank sums contributions.
+/// The rows of both halves along which this MPI rank sums contributions.
 pub(super) struct PullRows<'g> {
     halves: [HalfRows<'g>; 2],
     direction: Direction,
-    /// Whether blocks are freed when they have been read, because they do not all fit in memory.
+    /// Whether blocks are released after they have been read, because they do not all fit in memory.
     releases: bool,
-    /// Whether this rank has only some of the rows.
+    /// Whether this MPI rank has only some of the rows.
     is_shared: bool,
 }
 
 impl<'g> PullRows<'g> {
-    /// Divides the rows of a graph among `ranks` ranks. Blocks in files are freed after use if they do not all fit in
-    /// the memory that `budget` has left.
+    /// Divides the rows of a graph among `ranks` MPI ranks. Blocks in files are released after use if they do not all
+    /// fit in the memory that `budget` has left.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the graph was opened without the upper half.
@@ -102,7 +102,7 @@ impl<'g> PullRows<'g> {
         Ok(PullRows { halves, direction: graph.info.direction, releases, is_shared: ranks > 1 })
     }
 
-    /// Sets `sums` to the sums of contributions to each vertex, along the rows that this rank has.
+    /// Sets `sums` to the sums of the contributions to each vertex, along the rows of this MPI rank.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -137,15 +137,15 @@ impl<'g> PullRows<'g> {
         Ok(())
     }
 
-    /// Returns the vertices whose in-rows are among the rows `rows` of a block that begins at row `first_row`.
+    /// Returns the range of vertices whose in-rows are among the rows `rows` of a block that begins at row `first_row`.
     fn vertices(&self, first_row: u32, rows: &Range<usize>) -> Range<usize> {
         let vertex = |row: usize| (first_row as usize + row) >> self.direction.shift();
         vertex(rows.start)..vertex(rows.end)
     }
 }
 
-/// Sums contributions along the in-rows in `block`. Stores the sums in `sums`, or adds them to it. `sums` has an
-/// element for each in-row.
+/// Sums contributions along the in-rows in `block`. `sums` has an element for each in-row. If `adds` is true, adds the
+/// results to `sums`; otherwise stores them there.
 fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mut [u64], adds: bool) {
     let step = 1 << direction.shift();
     // In a directed graph every second row is an in-row.
@@ -159,8 +159,8 @@ fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mu
     }
 }
 
-/// Returns the sum of the contributions of the neighbours in `row`. Prefetches the contributions of the later
-/// neighbours `ahead`. `ahead` must not be longer than `row`.
+/// Returns the sum of the contributions of the neighbours in `row`. Prefetches the contributions of `ahead`, which
+/// contains later neighbours and must not be longer than `row`.
 #[inline]
 fn sum_of(row: &[u32], ahead: &[u32], contributions: &[u64]) -> u64 {
     let add = |sum: u64, &u: &u32| sum.wrapping_add(contributions[u as usize]);

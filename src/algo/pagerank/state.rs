@@ -1,7 +1,8 @@
-//! The ranks of all vertices, and one iteration, which all ranks of the job compute together.
+//! PageRank values of all vertices, and one iteration, which all MPI ranks compute together.
 //!
-//! Each rank of the job sums contributions along some of the rows. Then the sums are added over the ranks, and each
-//! rank computes the new ranks and contributions of its share of the vertices. All ranks get all contributions.
+//! Each MPI rank sums contributions along some of the rows. Then the sums are added over the MPI ranks, and each MPI
+//! rank computes the new PageRank values and contributions of its share of the vertices. All MPI ranks receive all
+//! contributions.
 
 use super::arithmetic;
 use super::pull::PullRows;
@@ -16,26 +17,26 @@ use std::ops::Range;
 /// Number of vertices that a thread updates at a time.
 const PART: usize = 1 << 12;
 
-/// Ranks and contributions after some iterations.
+/// PageRank values and contributions after some iterations.
 pub(super) struct State<'d> {
-    /// Rank of each vertex that has an edge. A rank of the job keeps only its share up to date.
+    /// PageRank of each vertex that has an edge. An MPI rank keeps only its share up to date.
     pub ranks: Buffer<f64>,
-    /// Contribution of each vertex to each of its out-neighbours, in units.
+    /// Contribution of each vertex to each of its out-neighbours, in units of 2^-62.
     contributions: Buffer<u64>,
     sums: Buffer<u64>,
-    /// Ranks of isolated vertices: the first if the vertex is not personalised, the second if it is.
+    /// PageRank of isolated vertices: the first element if the vertex is not personalised, the second if it is.
     pub isolated: [f64; 2],
-    /// Sum of the ranks of vertices without out-edges, in units.
+    /// Total PageRank of the vertices without out-edges, in units of 2^-62.
     sinks: u64,
     pub degrees: OutDegrees<'d>,
 }
 
-/// The out-degrees of all vertices.
+/// Out-degrees of all vertices.
 #[derive(Clone, Copy)]
 pub(super) struct OutDegrees<'d> {
-    /// Number of entries of each row.
+    /// Number of entries in each row.
     pub of_rows: &'d [u32],
-    /// Direction of the edges.
+    /// Whether the edges are directed.
     pub direction: Direction,
 }
 
@@ -47,16 +48,16 @@ impl OutDegrees<'_> {
     }
 }
 
-/// Totals over all vertices with edges, in units.
+/// Totals over all vertices with edges, in units of 2^-62.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Totals {
-    /// Sum of the changes of the ranks in an iteration.
+    /// Sum of the absolute changes of PageRank values in an iteration.
     pub change: u64,
-    /// Sum of the ranks of vertices without out-edges.
+    /// Total PageRank of the vertices without out-edges.
     pub sinks: u64,
 }
 
-/// Consecutive vertices that are updated together.
+/// Slices of the arrays for consecutive vertices that are updated together.
 struct VertexPart<'a> {
     first: usize,
     ranks: &'a mut [f64],
@@ -65,12 +66,12 @@ struct VertexPart<'a> {
 }
 
 impl<'d> State<'d> {
-    /// Returns the bytes of memory that the state of `vertices` vertices takes.
+    /// Returns the host memory in bytes for the state of a graph with `vertices` vertices.
     pub(super) fn bytes(vertices: u64) -> u64 {
         24 * vertices
     }
 
-    /// Makes the state before the first iteration: all vertices have the same rank. `connected` of the `vertices`
+    /// Creates the state before the first iteration: all vertices have the same PageRank. `connected` of the `vertices`
     /// vertices have an edge. Call [`Self::contribute`] before the first iteration, unless a GPU computes the
     /// iterations.
     ///
@@ -84,13 +85,13 @@ impl<'d> State<'d> {
         let mut ranks: Buffer<f64> = budget.zeroed(connected, "ranks of vertices (8 bytes each)")?;
         let none = || budget.zeroed(0, "contributions and their sums");
         let (contributions, sums) = (none()?, none()?);
-        // Infinity could not be sent to other ranks.
+        // Infinity could not be sent to other MPI ranks.
         let first = if vertices == 0 { 0.0 } else { 1.0 / vertices as f64 };
         ranks.fill(first);
         Ok(State { ranks, contributions, sums, isolated: [first; 2], sinks: 0, degrees })
     }
 
-    /// Computes the contributions from the ranks of all vertices, which every rank of the job must have.
+    /// Computes the contributions from the PageRank values of all vertices, which every MPI rank must have.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -111,18 +112,18 @@ impl<'d> State<'d> {
         Ok(())
     }
 
-    /// Sets the sum of the ranks of all vertices without out-edges. `connected` is the sum over those that have
-    /// in-edges, in units. This function adds the isolated vertices.
+    /// Sets the total PageRank of the vertices without out-edges. `connected` is the total, in units of 2^-62, of those
+    /// that have in-edges. This function adds the isolated vertices.
     pub(super) fn set_sinks(&mut self, connected: u64, teleport: &Teleport) {
         self.sinks = connected.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
     }
 
-    /// Returns the shares of the jumps in the next iteration.
+    /// Returns the teleport contributions in the next iteration.
     pub(super) fn bases(&self, teleport: &Teleport) -> Bases {
         teleport.bases(self.sinks)
     }
 
-    /// Sums contributions along the rows that this rank of the job has. Ranks and contributions change only in
+    /// Sums contributions along the rows of this MPI rank. PageRank values and contributions change only in
     /// [`Self::update`].
     ///
     /// # Errors
@@ -131,8 +132,8 @@ impl<'d> State<'d> {
         rows.sum(&self.contributions, &mut self.sums, threads)
     }
 
-    /// Completes an iteration after [`Self::pull`]: computes new ranks and contributions. Returns the sum of the
-    /// changes of all ranks. Collective.
+    /// Completes an iteration after [`Self::pull`]: computes new PageRank values and contributions. Returns the sum of
+    /// the absolute changes of all PageRank values. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
@@ -143,8 +144,8 @@ impl<'d> State<'d> {
         let of_share = self.each_part(share, threads, |mut part, degrees| {
             let mut personalised = teleport.personalised_from(part.first as u32).iter().map(|&v| v as usize);
             let (mut totals, mut from) = (Totals::default(), 0);
-            // Personalised vertices are few. All vertices between two of them have the same base, and are updated
-            // together.
+            // Personalised vertices are few. All vertices between two of them have the same teleport contribution, and
+            // are updated together.
             while from < part.ranks.len() {
                 let next = personalised.next().map_or(usize::MAX, |v| v - part.first).min(part.ranks.len());
                 update(&mut part, from..next, (bases.of_all, damping), degrees, &mut totals);
@@ -162,8 +163,8 @@ impl<'d> State<'d> {
         Ok(self.finish(teleport, damping, Totals { change, sinks }))
     }
 
-    /// Completes an iteration once the vertices with edges have their new ranks. `totals` are the totals of these
-    /// vertices. Returns the sum of the changes of all ranks.
+    /// Completes an iteration once the vertices with edges have their new PageRank values. `totals` are the totals of
+    /// these vertices. Returns the sum of the absolute changes of all PageRank values.
     pub(super) fn finish(&mut self, teleport: &Teleport, damping: f64, totals: Totals) -> f64 {
         let Bases { of_all, personalised } = self.bases(teleport);
         let before = self.isolated;
@@ -174,7 +175,7 @@ impl<'d> State<'d> {
         arithmetic::number(totals.change.wrapping_add(changes))
     }
 
-    /// Returns the sum of all ranks. This rank of the job must have the ranks of all vertices.
+    /// Returns the sum of all PageRank values. This MPI rank must have the PageRank values of all vertices.
     pub(super) fn sum(&self, teleport: &Teleport) -> f64 {
         let connected = self.ranks.iter().fold(0u64, |sum, &rank| sum.wrapping_add(arithmetic::units(rank)));
         arithmetic::number(
@@ -182,8 +183,8 @@ impl<'d> State<'d> {
         )
     }
 
-    /// Calls `work` with parts of the vertices in `range`, and with the out-degrees. Returns the totals of all parts
-    /// together.
+    /// Calls `work` with slices of the vertices in `range`, and with the out-degrees. Returns the sum of the totals
+    /// that `work` returns.
     fn each_part(
         &mut self,
         range: Range<usize>,
@@ -214,7 +215,8 @@ impl Totals {
     }
 }
 
-/// Computes the ranks of some vertices of a part from their sums, and then their contributions. Adds them to `totals`.
+/// Computes the PageRank values of the vertices `range` of `part` from their sums, and then their contributions. Adds
+/// the changes, and the PageRank of sinks, to `totals`.
 fn update(
     part: &mut VertexPart<'_>,
     range: Range<usize>,

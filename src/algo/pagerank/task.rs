@@ -17,9 +17,9 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes for each entry of a row in an iteration.
+/// Nanoseconds that one thread takes per row entry in an iteration.
 const ENTRY: f64 = 3.0;
-/// Nanoseconds that one thread takes for each vertex in an iteration.
+/// Nanoseconds that one thread takes per vertex in an iteration.
 const VERTEX: f64 = 10.0;
 /// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
@@ -124,7 +124,7 @@ impl Algorithm for Pagerank {
     }
 
     fn figures(output: &PagerankOutput, (): &()) -> Vec<Figure> {
-        // Ranks are tiny numbers, so the figure shows them as multiples of the mean.
+        // PageRank values are tiny, so the chart shows them as multiples of the mean.
         let vertices: u64 = output.by_rank.iter().map(|bin| bin.vertices).sum();
         let bin = |bin: &RankBin| {
             let from = bin.from * vertices as f64;

@@ -1,4 +1,4 @@
-//! The targets of jumps, and the ranks of vertices without edges, which depend only on jumps.
+//! Teleportation: its target vertices, and the PageRank of isolated vertices, which depends only on teleportation.
 
 use super::arithmetic;
 use super::options::{Pagerank, Variant};
@@ -11,21 +11,23 @@ use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 use std::ops::Range;
 
-/// The targets of jumps in a graph, as the table `[pagerank]` defines them.
+/// Teleport targets in a graph, as the table `[pagerank]` defines them.
 pub(super) struct Teleport {
     damping: f64,
     spreads_sinks: bool,
     /// Number of vertices, including isolated ones.
     vertices: u64,
-    /// The vertices to which jumps lead, ascending. Empty if jumps lead to all vertices.
+    /// Teleport targets that have an edge, ascending. Empty if no vertex is personalised, or if all personalised
+    /// vertices are isolated.
     pub personalised: Vec<u32>,
-    /// Isolated vertices to which jumps lead, ascending, by their numbers in columns of ids.
+    /// Teleport targets that are isolated, ascending. A vertex is given by the number that represents it in columns of
+    /// ids.
     pub personalised_isolated: Vec<u64>,
-    /// Number of isolated vertices that are not in `personalised_isolated`, and number of isolated vertices that are.
+    /// Number of isolated vertices that are not in `personalised_isolated`, and number of those that are.
     pub isolated: [u64; 2],
 }
 
-/// Shares of the jumps in an iteration: the share of every vertex, and the share of every personalised vertex.
+/// Teleport contribution to every vertex, and teleport contribution to every personalised vertex, in one iteration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bases {
     pub of_all: f64,
@@ -65,19 +67,20 @@ impl Teleport {
         })
     }
 
-    /// Returns the shares of the jumps. `sinks` is the sum of the ranks of vertices without out-edges, in units.
+    /// Returns the teleport contributions. `sinks` is the total PageRank, in units of 2^-62, of the vertices without
+    /// out-edges.
     pub(super) fn bases(&self, sinks: u64) -> Bases {
         let targets = (self.personalised.len() + self.personalised_isolated.len()) as u64;
         bases(self.damping, if self.spreads_sinks { sinks } else { 0 }, self.vertices, (targets > 0).then_some(targets))
     }
 
-    /// Returns true if jumps lead to the isolated vertex that has the number `number` in columns of ids.
+    /// Returns true if an isolated vertex is a teleport target. `number` represents the vertex in columns of ids.
     pub(super) fn is_personalised_isolated(&self, number: u64) -> bool {
         self.personalised_isolated.binary_search(&number).is_ok()
     }
 
-    /// Returns a part of `rows` that includes the rows of the `most` highest ranks. All vertices in `rows` are
-    /// isolated. The vertex in row `r` has the number `r + first_id` in columns of ids.
+    /// Returns a subset of `rows` that includes the rows of the `most` highest PageRank values. All vertices in `rows`
+    /// are isolated. The number `r + first_id` represents the vertex in row `r` in columns of ids.
     pub(super) fn isolated_rows(&self, rows: Range<u64>, first_id: u64, most: usize) -> Vec<u64> {
         let own = self.personalised_isolated.iter().filter_map(|number| number.checked_sub(first_id));
         let others = rows.clone().filter(|row| !self.is_personalised_isolated(row + first_id)).take(most);
@@ -86,19 +89,20 @@ impl Teleport {
         some
     }
 
-    /// Adds up a number of units over all isolated vertices. `of(0)` returns the number for a vertex that is not
-    /// personalised, and `of(1)` the number for a personalised vertex.
+    /// Returns the sum of a value over all isolated vertices, in units of 2^-62. `of(0)` returns the value of a vertex
+    /// that is not personalised, and `of(1)` the value of a personalised vertex.
     pub(super) fn isolated_total(&self, of: impl Fn(usize) -> u64) -> u64 {
         (0..2).map(|kind| self.isolated[kind].wrapping_mul(of(kind))).fold(0, u64::wrapping_add)
     }
 
-    /// Returns the personalised vertices from `first` on.
+    /// Returns the personalised vertices that have an edge, from vertex `first` on.
     pub(super) fn personalised_from(&self, first: u32) -> &[u32] {
         &self.personalised[self.personalised.partition_point(|&v| v < first)..]
     }
 }
 
-/// Returns the shares of the jumps among `vertices` vertices, or among `personalised` vertices if the number is given.
+/// Returns the teleport contributions. If `personalised` is a number, only so many personalised vertices are targets;
+/// otherwise all `vertices` vertices are. `sinks` is the total PageRank of sinks that is spread over the targets.
 pub(super) fn bases(damping: f64, sinks: u64, vertices: u64, personalised: Option<u64>) -> Bases {
     match personalised {
         None => {

@@ -3,7 +3,7 @@
 //! If the distinct edges fit in memory, all iterations are computed again: each edge adds the contribution of its tail
 //! to the sum of its head, in the order of rows of the column. Every bit must be the same. Otherwise a single iteration
 //! in f64 starts from the column. It must change the column by no more than the damping factor times the last change,
-//! because an iteration brings any two vectors closer by that factor.
+//! because an iteration reduces the distance of any two vectors by that factor.
 
 use super::arithmetic;
 use super::options::{Pagerank, Variant};
@@ -18,16 +18,16 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check by one iteration takes for each id: a rank, a sum and a degree. If the check reads a prepared
-/// graph, also the id of a vertex.
+/// Memory in bytes per id for a check by one iteration: a PageRank value, a sum and a degree. If the check reads a
+/// prepared graph, also the id of a vertex.
 const ID_BYTES: u64 = 24;
-/// Bytes that a check of all iterations takes for each id: a rank, a contribution, a sum and a degree.
+/// Memory in bytes per id for a check of all iterations: a PageRank value, a contribution, a sum and a degree.
 const EXACT_ID_BYTES: u64 = 28;
-/// Upper bound of the sum of all rounding errors in one iteration. Ranks are f64 and add up to at most 1.
+/// Upper bound on the sum of all rounding errors in one iteration. PageRank values are f64 and add up to at most 1.
 const ROUNDING: f64 = 1e-9;
 const COLUMN: &str = "out/pagerank/rank";
 
-/// Returns the minimum number of bytes of memory that a check takes.
+/// Returns the minimum memory in bytes for a check.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * ids + EdgeList::least_bytes(edges, threads)
 }
@@ -38,21 +38,21 @@ struct Check<'a> {
     edges: &'a EdgeSource<'a>,
     results: &'a Results<'a>,
     ids: Ids,
-    /// Number of rows that may have edges. The vertices in later rows are declared but have no edges.
+    /// Number of rows that may have edges. The vertices in later rows are declared in the input, but have no edges.
     rows: usize,
-    /// The rows to which jumps lead, ascending.
+    /// Rows of the teleport targets, ascending. Empty if all vertices are targets.
     personalised: Vec<u64>,
 }
 
-/// Ranks of vertices, by rows of the column.
+/// PageRank values of vertices, by rows of the column.
 struct RankVector {
     of_rows: Buffer<f64>,
-    /// Ranks of the vertices in later rows, which have no edge: the first if the vertex is not personalised, the second
-    /// if it is.
+    /// PageRank of the vertices in the rows after `of_rows`, which have no edges: the first element if the vertex is
+    /// not personalised, the second if it is.
     later: [f64; 2],
 }
 
-/// Checks the figures and the column. Returns a sentence about the result of the check.
+/// Checks the reported statistics and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -70,7 +70,7 @@ pub(super) fn compare(
     personalised.sort_unstable();
     let check = Check { options, edges, results, ids, rows: info.ids as usize, personalised };
     let list = EdgeList::bytes_of_graph(results, 1);
-    // Reading the input takes memory as well.
+    // Reading the input needs memory as well.
     let needed = list + EXACT_ID_BYTES * info.ids + edges.scratch_bytes(threads) + 4 * info.connected;
     if needed <= budget.free() { check.all_iterations(output, list) } else { check.one_iteration(output) }
 }
@@ -206,8 +206,8 @@ impl Check<'_> {
         ))
     }
 
-    /// Reads the distinct edges of one part of all edges. An edge is a word: the head in the upper half, the tail in
-    /// the lower half. The edges of an undirected graph lead from the smaller row to the larger one.
+    /// Reads the distinct edges of partition `part.0` of `part.1`. Each edge is a 64-bit word: the head in the upper
+    /// half, the tail in the lower half. The edges of an undirected graph lead from the smaller row to the larger one.
     fn read_distinct(&self, part: (u64, u64), list: &mut EdgeList) -> Result<()> {
         list.collect_part((self.edges, &self.ids, self.results), part, self.results.info.direction)
     }
@@ -225,7 +225,7 @@ impl Check<'_> {
         self.personalised.binary_search(&row).is_ok()
     }
 
-    /// Returns the share of the jumps that the vertex in a row gets.
+    /// Returns the teleport contribution to the vertex in row `row`.
     fn base(&self, bases: Bases, row: u64) -> f64 {
         if self.is_personalised(row) { bases.personalised } else { bases.of_all }
     }
@@ -235,16 +235,16 @@ impl Check<'_> {
         bases(self.options.damping, sinks, self.results.info.rows(), (personalised > 0).then_some(personalised))
     }
 
-    /// Returns the number of vertices in rows from `rows` on: first the vertices that are not personalised, then the
-    /// personalised ones.
+    /// Returns the numbers of vertices in the rows after the first `rows` rows: vertices that are not personalised, and
+    /// personalised vertices.
     fn later_rows(&self) -> [u64; 2] {
         let later = self.results.info.rows() - self.rows as u64;
         let own = self.personalised.iter().filter(|&&row| row >= self.rows as u64).count() as u64;
         [later - own, own]
     }
 
-    /// Returns the parts of the result that follow from the ranks alone: the sum, the highest ranks, and the counts by
-    /// rank.
+    /// Returns the fields of the result that follow from the PageRank values alone: the sum, the highest values, and
+    /// the counts by value.
     fn figures(&self, ranks: &RankVector) -> PagerankOutput {
         let (mut figures, mut sum) = (RankFigures::default(), 0u64);
         for (row, &rank) in (0..).zip(&*ranks.of_rows) {

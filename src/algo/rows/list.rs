@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 /// Number of vertices that a thread collects before it appends them to a list.
 const BATCH: usize = 1 << 9;
 
-/// A list with room for all vertices of a graph or of a rank. Threads append each vertex at most once.
+/// A list with capacity for all vertices of a graph or of a rank. Threads append each vertex at most once.
 pub(in crate::algo) struct VertexList {
     vertices: Buffer<AtomicU32>,
     len: AtomicUsize,
@@ -16,7 +16,7 @@ pub(in crate::algo) struct VertexList {
     entries: AtomicU64,
 }
 
-/// Vertices that one thread will append to a list together.
+/// Buffer of vertices that one thread will append to a list together.
 pub(in crate::algo) struct Batch<'l> {
     list: &'l VertexList,
     vertices: Vec<u32>,
@@ -24,7 +24,7 @@ pub(in crate::algo) struct Batch<'l> {
 }
 
 impl VertexList {
-    /// Makes an empty list for up to `vertices` vertices.
+    /// Creates an empty list for up to `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -53,7 +53,7 @@ impl VertexList {
         self.entries.load(Relaxed)
     }
 
-    /// Returns [`Self::entries`], and starts to count from 0.
+    /// Returns [`Self::entries`], and resets it to 0.
     pub(in crate::algo) fn take_entries(&mut self) -> u64 {
         std::mem::take(self.entries.get_mut())
     }

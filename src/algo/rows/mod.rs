@@ -1,5 +1,5 @@
-//! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank has a range
-//! of consecutive vertices. All ranges have about the same number of neighbours.
+//! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank owns a
+//! range of consecutive vertices. All ranges have about the same number of neighbours.
 
 mod list;
 
@@ -19,48 +19,49 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 pub(in crate::algo) use list::{Batch, VertexList};
 
-/// Maximum number of row entries of vertices on which only one thread of every rank works. Starting threads and sending
-/// messages would take longer.
+/// Maximum number of row entries in a step that every rank executes redundantly on one thread. For so few entries,
+/// starting threads and sending messages would take longer.
 pub(in crate::algo) const FEW: u64 = 1 << 14;
-/// A search reads the rows of all remaining vertices if the rows of the frontier have more than 1/`SPARSE` of the work
-/// that remains.
+/// Threshold for reading the rows of all remaining vertices instead of the frontier's rows only. A search does so if
+/// the frontier's rows have more than 1/`SPARSE` of the remaining work (mainly the row entries that are still to be
+/// read).
 pub(in crate::algo) const SPARSE: u64 = 8;
-/// Number of small steps between two checks for signals, if there are several ranks.
+/// Number of steps with few row entries ([`FEW`]) between two checks for signals, if there are several ranks.
 pub(in crate::algo) const CHECKED: u64 = 1 << 10;
 /// Number of row entries in a part, unless a single vertex has more.
 const PART: u64 = 1 << 15;
-/// Cost of a vertex itself, in row entries, when work is divided.
+/// Cost of a vertex in addition to its entries, in units of one entry, when work is divided.
 const VERTEX: u64 = 4;
-/// Number of rows that may be read in any order before blocks are freed.
+/// Maximum number of rows that are read in any order before blocks are freed.
 const READ: usize = 1 << 10;
-/// Number of entries between a prefetch and its use.
+/// Prefetch distance, in row entries.
 const AHEAD: usize = 32;
-/// Prefetch distance, in vertices of a list. A row is fetched in three steps, each this many vertices after the one
-/// before: its start, its entries, the values of its neighbours.
+/// Prefetch distance, in vertices of a list. A row is prefetched in three steps, which are this many vertices apart:
+/// first its start, then its entries, then the values of its neighbours.
 const STEP: usize = 8;
-/// Number of neighbours of a row in each half whose values are fetched ahead.
+/// Number of neighbours in each half of a row whose values are prefetched.
 const FIRST: usize = 4;
 /// Number of parts whose rows are read from a disk together.
 const GROUP: usize = 1 << 4;
 /// Distance, in parts, between the part that is processed and the parts that are read ahead from a disk.
 const EARLY: usize = 1 << 6;
-/// The vertices of a list are scattered if they are fewer than 1/`SCATTERED` of all vertices from the first to the last
-/// of them.
+/// Threshold for scattered lists. The vertices of a list are scattered if they are fewer than 1/`SCATTERED` of all
+/// vertices from the first to the last of them.
 const SCATTERED: usize = 16;
 
-/// The rows of all vertices, in parts.
+/// The rows of all vertices. The vertices are divided into parts: ranges of vertices that a thread takes at a time.
 pub(in crate::algo) struct Neighbours<'g> {
     pub halves: [&'g BlockStore; 2],
-    /// Index that finds a row without a search; `None` if blocks are packed or are not all on this rank.
+    /// Index that finds a row without a search; `None` if blocks are packed or not all on this rank.
     index: Option<Adjacency<'g>>,
     pub direction: Direction,
     /// Number of entries of each row.
     degrees: &'g [u32],
-    /// The vertices of this rank, in parts.
+    /// The parts of this rank's vertices.
     pub parts: Vec<Range<usize>>,
-    /// The first vertex of each rank, and one past the last vertex.
+    /// First vertex of each rank, followed by the number of vertices.
     pub firsts: Vec<usize>,
-    /// Number of entries of the vertex with the most entries.
+    /// Number of row entries of the vertex with the most entries.
     pub longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
     pub releases: bool,
@@ -71,8 +72,8 @@ pub(in crate::algo) struct Neighbours<'g> {
 }
 
 impl<'g> Neighbours<'g> {
-    /// Divides the vertices into parts, and among the ranks. Blocks in files are freed after use if they do not all fit
-    /// in the memory that `budget` has left.
+    /// Divides the vertices into parts, and the parts among the ranks. Blocks in files are freed after use if they do
+    /// not all fit in the memory that `budget` has left.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the graph was opened without the upper half.
@@ -114,19 +115,20 @@ impl<'g> Neighbours<'g> {
         Ok(rows)
     }
 
-    /// Returns the vertices of a rank.
+    /// Returns the range of vertices that `rank` owns.
     pub(in crate::algo) fn own(&self, rank: usize) -> Range<usize> {
         self.firsts[rank]..self.firsts[rank + 1]
     }
 
-    /// Returns the parts of this rank's vertices, each with the slice of `values` for them. Threads take them one at a
-    /// time.
+    /// Returns the parts of this rank's vertices, each with the slice of `values` for its vertices. Threads take them
+    /// one at a time.
     pub(in crate::algo) fn work<'v, T>(&self, values: &'v mut [T]) -> WorkList<(Range<usize>, &'v mut [T])> {
         WorkList::new(slices(self.parts.iter().cloned(), values))
     }
 
     /// Calls `visit` on `threads` threads with each vertex of this rank and its element of `values`, and with a state
-    /// that the thread made by `state`. Blocks are freed once no vertex still needs them, unless all fit in memory.
+    /// that each thread creates by calling `state`. Blocks are freed once no vertex still needs them, unless all fit
+    /// in memory.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -149,7 +151,7 @@ impl<'g> Neighbours<'g> {
         })
     }
 
-    /// Returns the numbers of the rows of some consecutive vertices.
+    /// Returns the row indices of consecutive vertices. A vertex has one row, or two in a directed graph.
     pub(in crate::algo) fn rows(&self, vertices: Range<usize>) -> Range<u32> {
         (vertices.start << self.direction.shift()) as u32..(vertices.end << self.direction.shift()) as u32
     }
@@ -230,13 +232,14 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Tells the system that rows are read from the disk only where [`Self::read_ahead`] says so.
+    /// Advises the kernel that rows are read at random, so that it reads ahead only what [`Self::read_ahead`]
+    /// requests.
     pub(in crate::algo) fn expect_random_access(&mut self) {
         self.index.iter_mut().filter(|_| self.on_disk).for_each(Adjacency::expect_random_access);
     }
 
-    /// Asks the system to read the rows of the `vertices` from the disk soon, if they are in files that do not fit in
-    /// memory. Of vertices up to `from`, only the upper halves are read. The vertices ascend.
+    /// Asks the kernel to read the rows of `vertices` from the disk soon, if the rows are in files that do not fit in
+    /// memory. For vertices up to `from`, only the upper halves of the rows are read. The vertices ascend.
     pub(in crate::algo) fn read_ahead(
         &self,
         (vertices, way): (impl Iterator<Item = u32> + Clone, EdgeDirection),
@@ -290,8 +293,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns, for each block of both halves, how many of `parts` (ranges of vertices) read it. All are 0 if blocks
-    /// stay in memory.
+    /// Returns, for each block of both halves, the number of `parts` (ranges of vertices) that read it. All numbers
+    /// are 0 if blocks stay in memory.
     pub(in crate::algo) fn parts_of_blocks(&self, parts: &[Range<usize>]) -> [Vec<AtomicUsize>; 2] {
         let left = self.halves.map(|half| (0..half.len()).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
         for (half, left) in self.halves.iter().zip(&left).filter(|_| self.releases) {
@@ -326,7 +329,7 @@ impl<'g> Neighbours<'g> {
     }
 }
 
-/// Returns ascending ranges, each with the slice of `values` at these indices.
+/// Returns each of the ascending `ranges`, with the slice of `values` at its indices.
 pub(in crate::algo) fn slices<T>(
     ranges: impl Iterator<Item = Range<usize>>,
     values: &mut [T],
@@ -340,12 +343,12 @@ pub(in crate::algo) fn slices<T>(
     ranges.map(slice).collect()
 }
 
-/// Returns the range from the first vertex of `part`, which must ascend, to its last.
+/// Returns the range from the first vertex of `part` to the last. The vertices of `part` must ascend.
 pub(in crate::algo) fn span(part: &[u32]) -> Range<usize> {
     part[0] as usize..part[part.len() - 1] as usize + 1
 }
 
-/// Calls `each` with the value of every neighbour in `rows`. Each of these blocks has only one row.
+/// Calls `each` with the value of every neighbour in `rows`. Each element of `rows` is a block with a single row.
 #[inline(always)]
 pub(in crate::algo) fn each_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,

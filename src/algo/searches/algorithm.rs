@@ -1,4 +1,4 @@
-//! Implements [`Algorithm`] for every table of searches (`[bfs]`, `[sssp]`, ...), and estimates its cost.
+//! Implements [`Algorithm`] for every search table (`[bfs]`, `[sssp]`, ...), and estimates its cost.
 
 use super::results::{SearchDetails, SearchOutput};
 use super::sentences::{self, SOURCES};
@@ -108,11 +108,10 @@ impl<T: SearchTask> Algorithm for T {
 
 /// Nanoseconds that a thread takes to write one row of a column.
 const COLUMN: f64 = 20.0;
-/// Bytes of a disk page. Files occupy whole pages.
+/// Page size in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of a table of searches, including the checks of trees and the columns. Only rank 0 checks the
-/// trees.
+/// Returns the cost of a search table, including the checks of trees and the columns. Only rank 0 checks the trees.
 fn cost<T: SearchTask>(table: &T, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (options, search) = (table.options(), table.search_cost(graph, resources));
     let (vertices, rows, sources) = (graph.vertices, graph.rows, options.origins.count());

@@ -1,7 +1,7 @@
-//! Counts the traversed edges, by which the speed of a search is measured (TEPS).
+//! Counts the edges that a search traversed. The speed of a search is measured in traversed edges per second (TEPS).
 //!
-//! Graph500 counts the edges of the input in the component of the root. Its reference code (version 3) adds up the row
-//! lengths of reached vertices and divides by two. Rows there include repeated edges but no loops, so degrees in the
+//! Graph500 counts the input edges in the component of the root. Its reference code (version 3) adds up the row lengths
+//! of reached vertices and divides by two. These rows include repeated edges but no self-loops, so the degrees in the
 //! input give the same number.
 
 use super::NONE;
@@ -21,16 +21,16 @@ use crate::process::signals;
 use crate::store::map::as_u64;
 use rayon::prelude::*;
 
-/// Counts the edges in connected components.
+/// Counter of the input edges in connected components.
 pub struct ComponentEdges<'a> {
     graph: &'a Graph,
     runs: DegreeRuns,
-    /// Root and number of edges of each component that was counted.
+    /// Root and number of edges of each component counted so far.
     counted: Vec<(u32, u64)>,
 }
 
 impl<'a> ComponentEdges<'a> {
-    /// Creates a counter that has counted no component.
+    /// Creates a counter that has not counted any component yet.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading the degrees.
@@ -38,13 +38,14 @@ impl<'a> ComponentEdges<'a> {
         Ok(ComponentEdges { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
-    /// Returns the number of input edges between vertices that are reached from `root`. Repeated edges count, loops do
-    /// not. In a directed graph, returns the number of distinct edges that leave reached vertices. `parents` is
-    /// [`NONE`] for unreached vertices. `is_whole` says that no edge leads from a reached vertex to an unreached one.
+    /// Returns the number of input edges between vertices that are reached from `root`. Repeated edges count,
+    /// self-loops do not. In a directed graph, returns the number of distinct edges that leave reached vertices.
+    /// `parents` contains [`NONE`] for unreached vertices. `is_whole` is true if no edge leads from a reached vertex to
+    /// an unreached one.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading degrees. Unless `is_whole`, also the errors of
-    /// reading the input again.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading degrees. If `is_whole` is false, also the errors
+    /// of reading the input again.
     pub fn edges(&mut self, root: u32, parents: &[u32], is_whole: bool, run: &Run<'_>) -> Result<u64> {
         let direction = self.graph.info.direction;
         if direction == Direction::Directed {
@@ -67,7 +68,7 @@ impl<'a> ComponentEdges<'a> {
         Ok(edges)
     }
 
-    /// Returns the number of edge ends at reached vertices: the sum of their degrees.
+    /// Returns the sum of the degrees of reached vertices.
     fn ends(&self, parents: &[u32]) -> u64 {
         let reached = |first: u64, end: u64| {
             parents[first as usize..end as usize]
@@ -79,9 +80,9 @@ impl<'a> ComponentEdges<'a> {
         self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum()
     }
 
-    /// Returns the number of input edges with both ends reached. Call it if an edge may lead from a reached vertex to
-    /// an unreached one. If another job prepared the graph, the input is not available. Then edges to unreached
-    /// vertices are assumed to occur once.
+    /// Returns the number of input edges with both ends reached, even if other edges lead from reached to unreached
+    /// vertices. If another job prepared the graph, the input is not available. Then edges to unreached vertices are
+    /// assumed to occur once.
     fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
         if let Some(open) = run.input {
             return self.within_input(&open()?, parents, (run.threads, run.budget));

@@ -1,4 +1,4 @@
-//! Checks of stored results that all kinds of searches share. Reported figures are checked for consistency, without
+//! Checks of stored results that all search algorithms share. Reported statistics are checked for consistency, without
 //! columns or edges. Trees are checked if both their columns and the edges are available.
 
 use super::graph500::{self, Fields, Graph500Size, SearchSample};
@@ -10,17 +10,17 @@ use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
 use std::collections::HashSet;
 
-/// Largest relative difference at which two quotients count as equal.
+/// Largest relative difference between two quotients that count as equal.
 const TOLERANCE: f64 = 1e-9;
 
 /// Result and search statistics of each source.
 type Sources<'s, T> = [(&'s <T as SearchTask>::SourceOutput, &'s <T as SearchTask>::SourceDetails)];
 
-/// Checks the reported figures: first the figures of each source, then the figures of all sources together. Returns a
-/// sentence about the result.
+/// Checks the reported numbers: first the numbers of each source, then the totals over all sources. Returns a sentence
+/// about the result.
 ///
 /// # Errors
-/// [`Error::Validation`] for the first impossible or inconsistent figure.
+/// [`Error::Validation`] for the first impossible or inconsistent number.
 pub fn check<T: SearchTask>(
     table: &T,
     info: &InputInfo,
@@ -35,7 +35,7 @@ pub fn check<T: SearchTask>(
     Ok(format!("the figures of {} agree: {edges} edges in all", sources.len()))
 }
 
-/// Checks that the reported figures of a source are possible for this input.
+/// Checks that the reported numbers of a source are possible for this input.
 fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &InputInfo) -> Result<()> {
     let SourceFigures { source, reached, edges, .. } = figures;
     let vertices = info.connected.max(1);
@@ -52,8 +52,8 @@ fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &In
     })
 }
 
-/// Checks that the results have the sources that the table asks for, and that reported means and statistics follow from
-/// the figures of the sources.
+/// Checks that the results have the sources that the table requests, and that the reported means and statistics follow
+/// from the numbers of the sources.
 fn check_totals<T: SearchTask>(
     table: &T,
     info: &InputInfo,
@@ -91,7 +91,7 @@ fn check_totals<T: SearchTask>(
         ..Graph500Size::of(info, ranks.unwrap_or(1.0) as u64)
     };
     let fields = Fields::new(T::KERNEL, size, &samples);
-    // The report has the time of checking trees in only one field, so there is nothing to compare it with.
+    // The report contains the time of checking trees in only one field, so it can't be compared with another.
     let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
     for (name, value) in fields {
         if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {
@@ -104,7 +104,7 @@ fn check_totals<T: SearchTask>(
 /// Pairs the result of each source with the statistics of its search.
 ///
 /// # Errors
-/// [`Error::Validation`] unless there are as many results as statistics.
+/// [`Error::Validation`] if the numbers of results and of statistics differ.
 pub fn sources<'t, S, D>(output: &'t SearchOutput<S>, details: &'t SearchDetails<D>) -> Result<Vec<(&'t S, &'t D)>> {
     match output.sources.len() == details.sources.len() {
         true => Ok(output.sources.iter().zip(&details.sources).collect()),
@@ -117,8 +117,8 @@ fn are_close(reported: f64, number: f64) -> bool {
     (reported - number).abs() <= TOLERANCE * number.abs()
 }
 
-/// Checks the trees that a table wrote, if their columns and the edges are available. Otherwise records in `verdict`
-/// why they are not checked. Without sources there are no trees to check.
+/// Checks the trees that a search table wrote, if their columns and the edges are available. Otherwise records in
+/// `verdict` why they are not checked. Without sources there are no trees to check.
 ///
 /// # Errors
 /// Errors of `verdict`, and [`Error::Stopped`]. A wrong tree is recorded in `verdict`.
@@ -141,12 +141,12 @@ pub fn check_trees<T: SearchTask>(
     }
 }
 
-/// Makes the error for a wrong figure or column of `source`. `what` describes the fault.
+/// Creates the error for a wrong number or column of `source`. `what` describes the fault.
 pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }
 
-/// Returns an error with the text of `otherwise` if a condition `is_met` is false.
+/// Returns an error with the text of `otherwise` if `is_met` is false.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if `is_met` is false.

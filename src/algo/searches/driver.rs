@@ -12,7 +12,7 @@ use crate::prepare::prepared::Graph;
 use crate::process::{host, signals};
 use std::time::Instant;
 
-/// Runs one trial of a table of searches. Collective: all ranks must call it.
+/// Runs one trial of a search table. Collective: all ranks must call it.
 ///
 /// # Errors
 /// [`Error::Input`] for a source that is not in the graph; [`Error::Validation`] for a wrong tree; [`Error::Limit`];
@@ -28,7 +28,7 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
             all => tracing::warn!("[{name}] searches from {all} roots, not {wanted}: no more vertices have an edge"),
         }
     }
-    // Only rank 0 has the ledger, and it decides what to do.
+    // Only rank 0 has the ledger. It decides which searches remain.
     let mut ledger = None;
     let todo = on_leader(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;
     run.progress.resume_at((roots.len() - todo.len()) as u64);
@@ -42,7 +42,7 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     })
 }
 
-/// Searches from the sources with the numbers `todo`, and records their results in the ledger of rank 0. Then measures
+/// Searches from the sources with the indices `todo`, and records their results in the ledger of rank 0. Then measures
 /// the energy of all searches, if there are `meters`. Collective: all ranks must call it.
 fn search_all<T: SearchTask>(
     table: &T,
@@ -66,7 +66,7 @@ fn search_all<T: SearchTask>(
             Ok((1..=most).rev().find(fits).unwrap_or(1))
         })
     };
-    // The host checks many trees in hardly more time than one tree.
+    // The host checks many trees together in hardly more time than one tree.
     let most = |todo: &[usize]| if options.validate { T::CHECKED.min(todo.len()) } else { 1 };
     let mut is_checked_there = options.validate && engine.prepare_checks()?;
     let trees = at_once(if is_checked_there { 1 } else { most(todo) }, run)?;
@@ -111,7 +111,8 @@ fn search_all<T: SearchTask>(
         run.progress.advance(some.len() as u64);
         rest = later;
         if was_checked_there && !is_checked_there && !rest.is_empty() {
-            // The engine has left this tree to the host, so it will leave all others to the host too.
+            // The engine did not check this tree. It will not check any other tree either, so the host checks all of
+            // them.
             let trees = at_once(most(rest), run)?;
             (1..trees).try_for_each(|_| tree(run).map(|tree| batch.push(tree)))?;
         }
@@ -126,7 +127,8 @@ fn search_all<T: SearchTask>(
 }
 
 /// Repeats the searches from all sources for some seconds, like the energy loop of the Graph500 reference code. Returns
-/// the energy that the meters of all ranks measured, and the number of repetitions. Collective: all ranks must call it.
+/// `(energy, rounds)`: the energy that the meters of all ranks measured, and the number of repetitions. Collective: all
+/// ranks must call it.
 fn repeat<T: SearchTask>(
     engine: &mut EngineOf<'_, T>,
     roots: &[Root],

@@ -4,10 +4,10 @@ use super::consistency;
 use super::results::{LevelFigures, SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
 
-/// Maximum number of levels with a bar in the bar chart.
+/// Maximum number of levels in the bar chart.
 const BARS: usize = 40;
 
-/// Returns charts of the levels of the search that took the median time, and of the speed of all searches. `name`
+/// Returns charts of the levels of one search, whose duration is the median, and of the speed of all searches. `name`
 /// returns the name of a source.
 pub fn of_levels<S, D: SourceDetails>(
     output: &SearchOutput<S>,
@@ -32,8 +32,8 @@ pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     Some(Figure::new("Speed over all sources", caption, axes, Marks::Boxes(vec![spread])))
 }
 
-/// Returns a bar chart of seconds, with one bar for each of `names`. Each bar is divided into `parts`. `of` is the
-/// label of the axis with the names.
+/// Returns a bar chart of durations in seconds, with one bar for each of `names`. Each bar is divided into the series
+/// `parts`. `of` is the label of the axis with the names.
 pub fn seconds_by_name(
     title: &str,
     caption: &str,
@@ -45,15 +45,15 @@ pub fn seconds_by_name(
     Figure::new(title, caption, axes, Marks::Bars(Bars { names, parts }))
 }
 
-/// Returns two charts of the levels of one search: counts (frontier, edges checked, ...) by level, and seconds by
-/// level. `name` is the source of the search, and `sources` is the number of searches. If steps differ in direction,
-/// each direction has a line in the chart.
+/// Returns two charts of the levels of one search: counts (frontier, edges checked, ...) per level, and seconds per
+/// level. `name` is the source of the search, and `sources` is the number of searches. If levels differ in direction
+/// (top-down or bottom-up), each direction has its own line in the chart.
 fn levels(name: &str, levels: &[LevelFigures], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
     let mut directions: Vec<&str> = levels.iter().map(|level| level.direction).collect();
     directions.sort_unstable();
     directions.dedup();
-    // A line has a gap at each level with another direction.
+    // A line has a gap at each level of another direction.
     let line = |shown: String, of: Option<&str>, number: &dyn Fn(usize) -> Option<u64>| {
         let value = |at: usize| match of.is_none_or(|of| levels[at].direction == of) {
             true => number(at).map_or(f64::NAN, |number| number as f64),

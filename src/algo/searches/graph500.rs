@@ -1,4 +1,4 @@
-//! The results of searches in the form of Graph500's reference code: the same names, order and number format.
+//! Statistics of searches in the format of Graph500's reference code: the same names, order and number format.
 
 use crate::algo::energy::Energy;
 use crate::prepare::prepared::InputInfo;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use std::collections::BTreeMap;
 
-/// Graph500 figures by name, as the report stores them. Words in a name are separated by single blanks.
+/// Graph500 statistics by name, as the report stores them. Words in a name are separated by single blanks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fields(BTreeMap<String, Number>);
@@ -21,19 +21,19 @@ fn one_blank(name: &str) -> String {
 pub struct Graph500Size {
     /// Base-2 logarithm of the number of vertices, rounded up.
     pub scale: u32,
-    /// Edges of the input per vertex.
+    /// Number of input edges per vertex.
     pub edge_factor: u64,
     /// Number of ranks.
     pub ranks: u64,
-    /// Seconds from reading the first edge until rows can be searched. This includes the time of generating edges,
-    /// because they are generated while they are read.
+    /// Seconds from reading the first edge until rows can be searched. This includes the generation of edges, because
+    /// they are generated while they are read.
     pub construction: f64,
 }
 
 impl Graph500Size {
-    /// Returns the size of the graph that `info` describes, on `ranks` ranks. The construction time is 0.
+    /// Returns the size of the graph that `info` describes, for a search on `ranks` ranks. The construction time is 0.
     pub fn of(info: &InputInfo, ranks: u64) -> Graph500Size {
-        // The scale comes from the bits of the largest id. If ids are sparse, not all smaller ids are vertices.
+        // The scale is the number of bits of the largest id. If ids are sparse, not all smaller ids are vertices.
         let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
         let scale = u64::BITS - largest.leading_zeros();
         let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
@@ -44,11 +44,11 @@ impl Graph500Size {
 /// Measurements of one search.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchSample {
-    /// Seconds of the search.
+    /// Seconds that the search took.
     pub seconds: f64,
     /// Number of edges in the component of the root.
     pub edges: u64,
-    /// Seconds for checking the tree.
+    /// Seconds that checking the tree took.
     pub validate: f64,
 }
 
@@ -86,7 +86,7 @@ impl Graph500Kernel {
     }
 }
 
-/// Names of the statistics of times and of edges, in the order of the reference code. The statistics of speeds
+/// Names of the statistics of times and of edge counts, in the order of the reference code. The statistics of speeds
 /// ([`OF_TEPS`]) differ in the last two names.
 const STATISTICS: [&str; 7] = ["min", "firstquartile", "median", "thirdquartile", "max", "mean", "stddev"];
 const OF_TEPS: [&str; 7] =
@@ -94,7 +94,7 @@ const OF_TEPS: [&str; 7] =
 /// Names of the fields that come before the statistics.
 const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
 
-/// Returns the name of each field, with the number of significant digits.
+/// Yields the name of each field, with its number of significant digits.
 fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
     let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: usize| {
         statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
@@ -108,14 +108,15 @@ fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
         .chain(of(prefix, STATISTICS, "validate", 6))
 }
 
-/// Returns the harmonic mean of traversed edges per second over the searches, or 0 if there are none.
+/// Returns the harmonic mean of the speeds of the searches in traversed edges per second, or 0 if there are no
+/// searches.
 pub fn harmonic_mean_teps(samples: &[SearchSample]) -> f64 {
     let seconds: f64 = samples.iter().map(|sample| sample.seconds / sample.edges as f64).sum();
     if seconds > 0.0 { samples.len() as f64 / seconds } else { 0.0 }
 }
 
 impl Fields {
-    /// Computes the figures from the measurements of all searches. Returns `None` if there are no searches. Every
+    /// Computes the statistics from the measurements of all searches. Returns `None` if there are no searches. Every
     /// search must have traversed an edge. Infinite values and NaN are left out, because JSON can't represent them.
     pub fn new(kernel: Graph500Kernel, size: Graph500Size, samples: &[SearchSample]) -> Option<Fields> {
         if samples.is_empty() {
@@ -143,12 +144,12 @@ impl Fields {
         Some(Fields(names(kernel).zip(values).filter_map(field).collect()))
     }
 
-    /// Returns the value of the field `name`, or `None` if there is none.
+    /// Returns the value of the field `name`, or `None` if there is no such field.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name)?.as_f64()
     }
 
-    /// Returns the names and values of all fields.
+    /// Yields the names and values of all fields.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)))
     }
@@ -157,7 +158,7 @@ impl Fields {
     pub fn block(&self, kernel: Graph500Kernel) -> Option<String> {
         let line = |(name, digits): (String, usize)| {
             let value = general(self.get(&one_blank(&name))?, digits);
-            // The reference code marks the figure that the Graph500 list ranks by.
+            // The reference code marks the number by which the Graph500 list ranks machines.
             let (width, mark) = if name.ends_with(" harmonic_mean_TEPS") { (29, "!  ") } else { (32, "") };
             Some(format!("{:<width$}{mark}{value}\n", name + ":"))
         };
@@ -165,9 +166,9 @@ impl Fields {
     }
 }
 
-/// Returns two lines in the format of Graph500's output: the joules of one search from every source, and the millions of
-/// traversed edges per joule (MTEPS per watt). If no energy was read, returns one line that says why. The reference
-/// code prints no such lines.
+/// Returns two lines in the format of Graph500's output: the joules of one search from every source, and the millions
+/// of traversed edges per joule (MTEPS per watt). If no energy was measured, returns one line that gives the reason.
+/// The reference code prints no such lines.
 pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");

@@ -1,5 +1,5 @@
-//! The ledger of a trial: the results of every source so far. Rank 0 keeps it, with a journal of searches and checks
-//! from which a killed job resumes.
+//! The ledger of a trial: the results of every source so far. Rank 0 maintains it, with a journal of searches and
+//! checks from which a killed job resumes.
 
 use super::component::ComponentEdges;
 use super::graph500::{Fields, Graph500Size, SearchSample, harmonic_mean_teps};
@@ -49,7 +49,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(Ledger { table, graph, roots, journal, states, components, energy })
     }
 
-    /// Returns the numbers of the sources from which searches remain. They include sources whose trees were not
+    /// Returns the indices of the sources from which searches remain. They include sources whose trees were not
     /// checked, because trees are not saved.
     pub fn todo(&self) -> Vec<usize> {
         let is_open = |state: &SourceState<T::Stats>| {
@@ -58,14 +58,14 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
-    /// Reaches the failpoint `what` of this algorithm, at which a test can make the run fail.
+    /// Triggers the failpoint `what` of this algorithm, at which a test can make the run fail.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
         let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
     }
 
-    /// Writes the columns of a finished search, and then records the search in the journal. If an earlier run has
-    /// recorded the search, the earlier figures are kept.
+    /// Writes the columns of a finished search, and then records the search in the journal. If an earlier run recorded
+    /// the search, its statistics are kept.
     ///
     /// # Errors
     /// Disk errors; [`Error::Stopped`].
@@ -109,7 +109,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.note_checks(sources, started.elapsed().as_secs_f64() / sources.len() as f64, run)
     }
 
-    /// Records that the trees of several sources are right, and how many seconds the check of each took.
+    /// Records that the trees of several sources are correct, and how many seconds the check of each tree took.
     ///
     /// # Errors
     /// Disk errors.
@@ -120,8 +120,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.hit("check", run)
     }
 
-    /// Records the energy of `rounds` searches from every source, with the energy per round and the traversed edges per
-    /// joule.
+    /// Records the energy of `rounds` searches from every source, the energy per round, and the number of traversed
+    /// edges per joule.
     ///
     /// # Errors
     /// Disk errors.
@@ -192,7 +192,7 @@ fn levels_reported(sources: u64) -> u64 {
     (LEVELS / sources.max(1)).max(LEVELS_OF_EACH)
 }
 
-/// Returns an upper bound of the bytes of host memory for reporting `sources` searches of a graph with `vertices`
+/// Returns an upper bound on the host memory in bytes for reporting `sources` searches of a graph with `vertices`
 /// vertices.
 pub fn report_bytes(sources: u64, vertices: u64) -> u64 {
     sources * (OF_SOURCE + OF_LEVEL * levels_reported(sources).min(vertices))

@@ -1,20 +1,22 @@
-//! Code that all searches from many sources share. It chooses sources, keeps a journal of searches, checks trees in
-//! batches, writes columns, and measures energy and the figures of Graph500.
+//! Code shared by all algorithms that search from many sources. It chooses sources, writes a journal of searches,
+//! checks trees in batches, writes columns, and measures energy and the statistics of Graph500.
 //!
-//! An algorithm implements [`SearchTable`] with its keys and its engine, and [`SearchTask`] with its trees. A search by
-//! levels gets [`SearchTask`] from `tree`. [`drive`] runs a trial, and every [`SearchTask`] is an
-//! [`Algorithm`](crate::algo::Algorithm).
+//! A *search table* is a table of a job file that requests searches from a list of sources, such as `[bfs]` or
+//! `[sssp]`. Its algorithm implements [`SearchTable`] with its keys and its engine, and [`SearchTask`] with its trees.
+//! `tree` implements [`SearchTask`] for level-synchronous searches. [`drive`] runs a trial, and every [`SearchTask`] is
+//! an [`Algorithm`](crate::algo::Algorithm).
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `task`, `algorithm` | the traits of a table of searches; its cost and its `Algorithm` |
-//! | `options`, `roots` | the keys that all tables share, and the choice of roots |
+//! | `task` | the traits that the algorithm of a search table implements |
+//! | `algorithm` | the cost of a search table, and its implementation of `Algorithm` |
+//! | `options`, `roots` | the keys that all search tables share, and the choice of roots |
 //! | `driver`, `ledger`, `record` | one trial: a search from each source, the journal, and its records |
 //! | `results` | results and statistics of all searches |
-//! | `tree` | searches by levels, which all produce the same trees |
-//! | `ranks` | searches by several ranks: ownership of vertices, communication, and searches that only rank 0 does |
-//! | `gpu` | code that searches on a GPU share |
-//! | `component`, `graph500` | the number of traversed edges; the figures of Graph500 |
+//! | `tree` | level-synchronous searches, which all produce the same trees |
+//! | `ranks` | searches by several ranks: ownership of vertices, communication, and searches by rank 0 alone |
+//! | `gpu` | code shared by the GPU searches |
+//! | `component`, `graph500` | the number of traversed edges; the Graph500 statistics |
 //! | `figures`, `sentences` | charts; the answer line and sentences |
 //! | `consistency`, `places` | checks of results |
 
@@ -48,11 +50,11 @@ pub use task::{Engine, EngineInput, EngineOf, ReportedTree, Search, SearchCost, 
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// Parent of an unreached vertex: a number that is no vertex.
+/// Parent of an unreached vertex. The number is not a vertex.
 pub const NONE: u32 = u32::MAX;
 
-/// Returns the id of vertex `v` in the input, for messages. If the ids can't be read, returns its number in the order
-/// of vertices.
+/// Returns the input id of vertex `v`, for messages. If the ids can't be read, returns its position in the order of
+/// vertices.
 pub(in crate::algo) fn vertex_name(graph: &Graph, v: u32) -> String {
     input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
 }

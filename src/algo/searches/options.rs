@@ -1,11 +1,11 @@
-//! Keys that all tables of searches in a job file share: the sources, and what is done with results.
+//! Keys that all search tables in a job file share. They choose the sources, and what is done with the results.
 
 use crate::algo::sources::{SOURCES, Sources};
 use crate::graph::ids::InputId;
 use crate::jobfile::{Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Number of roots if a table names neither roots nor sources. Graph500 has the same number.
+/// Number of roots if a table names neither roots nor sources. Graph500 uses the same number.
 const ROOTS: u32 = 64;
 /// Maximum number of roots. It is limited because each root has its own results.
 pub const MOST_ROOTS: u32 = 1 << 16;
@@ -21,7 +21,7 @@ pub struct Origins {
     pub sources: Sources,
 }
 
-/// Values of the keys that all tables of searches share.
+/// Values of the keys that all search tables share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// The sources.
@@ -29,9 +29,9 @@ pub struct Options {
     pub origins: Origins,
     /// Whether to check the tree of every search.
     pub validate: bool,
-    /// Whether to write the columns of every source.
+    /// Whether to write the result columns of every source.
     pub write: bool,
-    /// Whether to print the block of Graph500's reference code. It does not affect what is computed.
+    /// Whether to print the statistics block of Graph500's reference code. It does not affect what is computed.
     #[serde(skip)]
     pub graph500: bool,
 }
@@ -58,19 +58,19 @@ pub const SEED: Key<u64> = Key::new(
 pub const VALIDATE: Key<bool> =
     Key::flag_on("validate", "checks each tree by another method than the search; exit 8 if one is wrong");
 
-/// The key `write`: whether to write columns.
+/// The key `write`: whether to write result columns.
 pub const WRITE: Key<bool> = Key::flag("write", "writes the columns of each source");
 
-/// The key `graph500`: whether to print the figures of Graph500.
+/// The key `graph500`: whether to print the statistics of Graph500.
 pub const GRAPH500: Key<bool> =
     Key::flag("graph500", "prints the figures of Graph500's reference code; with `roots` alone");
 
 impl Origins {
-    /// Keys that exclude each other.
+    /// Mutually exclusive keys.
     pub const ALTERNATIVES: [&str; 2] = ["roots", "sources"];
 
-    /// Reads the sources from a table, whose number of random roots is the key `drawn`. If there are mistakes, reports
-    /// them to `diagnostics` and returns `None`.
+    /// Parses the keys that choose the sources of a table. `drawn` is the key for the number of random roots. If there
+    /// are mistakes, reports them to `diagnostics` and returns `None`.
     pub fn parse(drawn: &Key<u32>, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Origins> {
         let seed = SEED.read(table, diagnostics);
         let has_sources = SOURCES.field(table).is_some();
@@ -86,7 +86,7 @@ impl Origins {
         Some(Origins { roots: roots?, seed: seed?, sources: sources? })
     }
 
-    /// Returns the number of sources of the table. It is an upper bound for random roots, because a small graph may
+    /// Returns the number of sources of the table. For random roots it is an upper bound, because a small graph may
     /// have fewer vertices.
     pub fn count(&self) -> u64 {
         u64::from(self.roots) + self.sources.0.len() as u64
@@ -99,7 +99,7 @@ impl Origins {
 }
 
 impl Options {
-    /// Reads the shared keys from a table. If there are mistakes, reports them to `diagnostics` and returns `None`.
+    /// Parses the shared keys of a table. If there are mistakes, reports them to `diagnostics` and returns `None`.
     pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
         let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
         let origins = Origins::parse(&DRAWN, table, diagnostics);

@@ -1,9 +1,9 @@
-//! Maps vertices to places, and reads edges between places, for checks of results. A *place* is a position in the order
-//! of vertices: by descending degree, ties by ascending id.
+//! Maps vertices to places, and reads edges between places, for checks of results. The *place* of a vertex is its
+//! position in the order of vertices: by descending degree, ties by ascending id.
 //!
 //! If the edges come from the input, this module counts degrees and sorts vertices itself, independently of the
-//! preparation of the graph. In prepared blocks, vertices are numbered by place already, and the stored order maps ids
-//! to places.
+//! preparation of the graph. In prepared blocks, vertices are numbered by place already, and the stored order of
+//! vertices maps ids to places.
 
 use super::differs;
 use crate::algo::edges::each_edge;
@@ -33,7 +33,7 @@ pub struct Places {
     degrees: DegreeRuns,
 }
 
-/// The place of the vertex in each row of a column. [`ISOLATED`] stands for a vertex without edges.
+/// The place of the vertex in each row of a column. [`ISOLATED`] represents a vertex without edges.
 enum RowPlaces {
     Counted(Buffer<u32>),
     Stored(MappedOrder),
@@ -88,8 +88,8 @@ impl Places {
         }
     }
 
-    /// Passes all edges of `input` except loops to `checks`. Each check has a thread and gets a part of the edges.
-    /// Returns the checks afterwards.
+    /// Passes all edges of `input` except self-loops to `checks`. Each check runs on its own thread, and receives a
+    /// subset of the edges. Returns the checks afterwards.
     ///
     /// # Errors
     /// Errors of reading; [`Error::Stopped`].
@@ -101,8 +101,8 @@ impl Places {
         Ok(visitors.into_iter().map(|visitor| visitor.check).collect())
     }
 
-    /// Reads the written columns of a source, `parent` and `other`. Calls `each` with the row of every vertex, its
-    /// parent and its value in `other`. `missing` is the value of an unreached vertex in `other`.
+    /// Reads the columns `parent` and `other` that a search from `source` wrote. Calls `each` with every row index, and
+    /// with the parent and the value of `other` in this row. `missing` is the value of an unreached vertex in `other`.
     ///
     /// # Errors
     /// [`Error::Validation`] for columns that no search can have written; errors of reading and of `each`;
@@ -114,7 +114,7 @@ impl Places {
         (other, missing): (&str, T),
         mut each: impl FnMut(u64, i64, T) -> Result<()>,
     ) -> Result<()> {
-        // Not every string can be the name of a folder, so the folder of a string is named by its number.
+        // Not every string is a valid folder name, so the folder of a string id has the index of its row as its name.
         let folder = match source {
             InputId::Number(_) => format!("out/{algorithm}/{source}"),
             InputId::Name(_) => format!("out/{algorithm}/{}", self.ids.row_of(source).unwrap_or_default()),
@@ -144,13 +144,13 @@ impl Places {
 /// Number of edges whose vertices are looked up and prefetched before the first of these edges is checked.
 const AT_ONCE: usize = 32;
 
-/// A check of edges between places (positions in the order of vertices). Each thread has one.
+/// A check of edges between places (positions in the order of vertices). Each thread has its own check.
 pub trait EdgeCheck: Send {
     /// Prefetches the data of the vertex at `place` that the check reads.
     fn fetch(&self, _place: u32) {}
 
-    /// Returns the bits of the weight of an edge. `stored` has the bits in the input, or is `None` if weights are not
-    /// read.
+    /// Returns the bit pattern of the weight of an edge. `stored` is its bit pattern in the input, or `None` if weights
+    /// are not read.
     fn weight(&self, _ids: [u64; 2], stored: Option<u64>) -> u64 {
         stored.unwrap_or(0)
     }
@@ -167,16 +167,16 @@ struct PlacedEdges<'a, C> {
 }
 
 impl<C: EdgeCheck> PlacedEdges<'_, C> {
-    /// Looks up the places of the ends of each edge, and passes the edges to the check. The weight of an edge has
-    /// `size` words in `weights`.
+    /// Looks up the places of the ends of each edge, and passes the edges to the check. Each weight occupies `size`
+    /// words of `weights`.
     fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32], size: usize) {
         let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
         for (entry, ids) in edges.enumerate().filter(|(_, [u, v])| u != v) {
             let place = |id| self.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
             let ends = ids.map(|id| place(id).unwrap_or(ISOLATED));
             if ends.contains(&ISOLATED) {
-                // Every edge that was counted has places for both ends. An edge without places means that the input has
-                // changed since.
+                // Both ends of every counted edge have places. If an end has none, the input has changed since, and the
+                // edge is skipped.
                 continue;
             }
             ends.iter().for_each(|&end| self.check.fetch(end));
@@ -203,7 +203,7 @@ impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
     }
 }
 
-/// Returns the degree of the vertex in every row of a column. Every edge counts at both ends, except loops.
+/// Returns the degree of the vertex in every row of a column. Every edge except a self-loop counts at both ends.
 fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
@@ -220,7 +220,8 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     Ok(degrees.into_plain())
 }
 
-/// Sorts vertices by degree. Returns the place of the vertex in each row, and the degrees in the order of places.
+/// Sorts vertices by degree. Returns `(places, runs)`: the place of the vertex in each row, and the degrees in the
+/// order of places.
 fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u32>, DegreeRuns)> {
     let connected = degrees.par_iter().filter(|&&degree| degree > 0).count();
     let mut rows: Buffer<u32> = results.budget.zeroed(connected, "the order of vertices (4 bytes each)")?;

@@ -1,4 +1,4 @@
-//! Records in the journal of searches: the result of each source, the trees that were checked, and the energy.
+//! Journal records of searches: the result of each source, the trees that were checked, and the energy.
 
 use super::SearchTask;
 use super::results::Speed;
@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Unit number of the record that the tree of source 0 was checked. For other sources, the number of the source is
-/// added.
+/// Unit id of the journal record which says that the tree of source 0 was checked. For other sources, the index of the
+/// source is added.
 const CHECKED: u64 = 1 << 32;
 
-/// Unit number of the record that holds the energy of all searches.
+/// Unit id of the record that contains the energy of all searches.
 const ENERGY: u64 = u64::MAX;
 
 /// A finished search from one source.
@@ -23,7 +23,7 @@ const ENERGY: u64 = u64::MAX;
 pub struct FinishedSource<S> {
     /// Results and statistics of the search.
     pub searched: S,
-    /// Number of traversed edges, by which the speed is measured.
+    /// Number of traversed edges, from which the speed is computed.
     pub edges: u64,
     /// Columns that were written for the source, keyed by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
@@ -44,7 +44,7 @@ impl<S> Default for SourceState<S> {
     }
 }
 
-/// Makes the journal record of a search from source number `source`.
+/// Creates the journal record of the search from source `source` (an index).
 ///
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
@@ -52,12 +52,12 @@ pub fn of_search<S: Serialize>(source: usize, done: &FinishedSource<S>) -> Resul
     as_json(source as u64, done)
 }
 
-/// Makes the journal record that the tree of source number `source` was checked in `seconds` seconds.
+/// Creates the journal record which says that the tree of source `source` (an index) was checked in `seconds` seconds.
 pub fn of_check(source: usize, seconds: f64) -> Record {
     Record::of_words(CHECKED + source as u64, &[seconds.to_bits()])
 }
 
-/// Makes the journal record of the energy of all searches.
+/// Creates the journal record of the energy of all searches.
 ///
 /// # Errors
 /// None in practice: numbers can be written as JSON.
@@ -70,7 +70,7 @@ fn as_json(unit: u64, noted: &impl Serialize) -> Result<Record> {
     Ok(Record { unit, result: result.into_boxed_slice() })
 }
 
-/// Reads the energy of all searches from a journal, or returns `None` if it has none.
+/// Returns the energy of all searches from a journal, or `None` if the journal does not contain it.
 pub fn energy(records: &[Record]) -> Option<Energy> {
     let record = records.iter().find(|record| record.unit == ENERGY)?;
     serde_json::from_slice(&record.result).ok()
@@ -91,8 +91,8 @@ pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<Sour
     states
 }
 
-/// Checks that all records of a journal can be read, and compares them with the results of `sources` if these are
-/// given. Returns a summary of the journal.
+/// Checks that all records of a journal can be read, and compares them with the results of `sources`, if any. Returns a
+/// summary of the journal.
 ///
 /// # Errors
 /// [`Error::Validation`] for a wrong record.

@@ -1,4 +1,4 @@
-//! Results and statistics of a table of searches, as the manifest and the report store them.
+//! Results and statistics of a search table, as the manifest and the report store them.
 
 use super::graph500::Fields;
 use crate::algo::energy::Energy;
@@ -21,9 +21,9 @@ pub struct SearchOutput<S> {
 pub struct SearchDetails<D> {
     /// Statistics of the search from each source, in the order of sources.
     pub sources: Vec<D>,
-    /// Harmonic mean of the traversed edges per second (TEPS) of all searches.
+    /// Harmonic mean over all searches of the traversed edges per second (TEPS).
     pub harmonic_mean_teps: f64,
-    /// Figures of Graph500; `None` if the table names its sources instead of drawing roots.
+    /// Graph500 statistics; `None` if the table names its sources instead of drawing roots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph500: Option<Fields>,
     /// Energy of all searches, or `None` if it was not measured.
@@ -34,7 +34,7 @@ pub struct SearchDetails<D> {
 /// Speed of one search.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Speed {
-    /// Seconds of the search.
+    /// Seconds that the search took.
     pub seconds: f64,
     /// Traversed edges per second; 0 if the search took no time.
     pub teps: f64,
@@ -53,20 +53,20 @@ pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
     fn speed(&self) -> Speed;
 
     /// Returns the levels of the search, beginning at the source. If the tree is deep, these are only the first levels.
-    /// Returns no levels if the search does not go by levels.
+    /// Returns no levels if the search is not level-synchronous.
     fn levels(&self) -> Vec<LevelFigures> {
         Vec::new()
     }
 }
 
-/// Figures that every kind of search has about a source.
+/// Numbers about a source that every search algorithm reports.
 #[derive(Debug, Clone)]
 pub struct SourceFigures {
     /// The source.
     pub source: InputId,
     /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// Number of traversed edges, by which the speed is measured.
+    /// Number of traversed edges, from which the speed is computed.
     pub edges: u64,
     /// Distance of the farthest reached vertex.
     pub farthest: Farthest,
@@ -81,12 +81,12 @@ pub enum Farthest {
     Distance(String),
 }
 
-/// Figures of one level of a search.
+/// Statistics of one level of a search.
 #[derive(Debug, Clone)]
 pub struct LevelFigures {
     /// Number of vertices in the level.
     pub frontier: u64,
-    /// Other counts of the level, each with its name.
+    /// Other counts of the level, as pairs of name and count.
     pub counts: Vec<(&'static str, u64)>,
     /// Seconds of the step from this level to the next.
     pub seconds: f64,

@@ -11,21 +11,22 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// Number that selects the stream of random numbers for roots. It is the same for all kinds of searches, because
-/// Graph500 uses the same roots for both kernels.
+/// Id of the random number stream for roots. It is the same for all search algorithms, because Graph500 uses the same
+/// roots for both kernels.
 const PURPOSE: u64 = 0x0062_6673;
 
 /// A vertex to search from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
-    /// The vertex's id in the input.
+    /// Input id of the vertex.
     pub id: InputId,
-    /// Number in the order of vertices, or `None` for a vertex without an edge, which reaches only itself.
+    /// The vertex (its position in the order of vertices), or `None` for a vertex without edges, which reaches only
+    /// itself.
     pub vertex: Option<u32>,
 }
 
 /// Returns the roots of a table: the sources that it names, or the requested number of distinct random vertices. Random
-/// roots have an edge that is not a loop. If a graph has fewer such vertices, all of them are roots.
+/// roots have an edge that is not a self-loop. If a graph has fewer such vertices, all of them are roots.
 ///
 /// # Errors
 /// [`crate::Error::Input`] for a source that is not in the graph; [`crate::Error::Corrupt`] and [`crate::Error::Io`]
@@ -51,12 +52,12 @@ pub fn of(origins: &Origins, graph: &Graph) -> Result<Vec<Root>> {
     Ok(drawn.into_iter().map(root).collect())
 }
 
-/// Draws `wanted` distinct numbers below `vertices`, or all of these numbers if there are fewer. The order depends only
-/// on `seed`.
+/// Draws `wanted` distinct numbers below `vertices`, or all of these numbers if there are fewer. The numbers and their
+/// order depend only on `seed`.
 fn draw(seed: u64, vertices: u64, wanted: u64) -> Vec<u32> {
     let key = random::key(seed, PURPOSE);
     let wanted = wanted.min(vertices);
-    // A 64-bit number is scaled to the range. The bias is at most 2^-32.
+    // A 64-bit random number is scaled to the range. The bias is at most 2^-32.
     let number = |counter| ((u128::from(random::number(key, counter)) * u128::from(vertices)) >> 64) as u32;
     if wanted * 2 > vertices {
         let mut all: Vec<u32> = (0..vertices as u32).collect();

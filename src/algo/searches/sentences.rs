@@ -1,15 +1,15 @@
-//! Describes the results of searches as text: the answer line, the block of Graph500, and sentences.
+//! Describes the results of searches as text: the answer line, the Graph500 statistics block, and sentences.
 
 use super::graph500::{Graph500Kernel, energy_lines};
 use super::results::{Farthest, SearchDetails, SearchOutput, SourceFigures};
 use crate::algo::Answer;
 use crate::chart::unit::group;
 
-/// Maximum number of sources for which the text has one sentence each.
+/// Maximum number of sources that are described by one sentence each.
 pub const SOURCES: usize = 5;
 
 /// Returns the answer line of the table `name`: the number of searches, the harmonic mean of their speeds, and whether
-/// trees were checked. `block` is the text that is printed after the answers of all tables.
+/// trees were checked. `block` is text that is printed after the answers of all tables.
 pub fn answer<S, D>(
     name: &str,
     output: &SearchOutput<S>,
@@ -27,8 +27,8 @@ pub fn answer<S, D>(
     }
 }
 
-/// Returns the figures of Graph500 as text, with the energy if it was measured. Returns `None` if `details` have no
-/// Graph500 figures.
+/// Returns the Graph500 statistics as text, followed by the energy if it was measured. Returns `None` if `details`
+/// contains no Graph500 statistics.
 pub fn block<D>(kernel: Graph500Kernel, details: &SearchDetails<D>) -> Option<String> {
     let block = details.graph500.as_ref()?.block(kernel)?;
     Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))
@@ -39,7 +39,7 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", group(&count.to_string()), if count == 1 { one } else { many })
 }
 
-/// Returns a sentence for each search, or one sentence about all of them if there are more than [`SOURCES`].
+/// Returns one sentence per search, or a single sentence about all of them if there are more than [`SOURCES`].
 pub fn of_searches(searches: &[SourceFigures]) -> Vec<String> {
     match searches.len() <= SOURCES {
         true => searches.iter().map(of_search).collect(),

@@ -20,18 +20,19 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
-/// An engine: a graph that is ready to be searched on some device. A search fills a tree of type `T`, and returns
+/// An engine: a graph that is prepared for searches on some device. A search fills a tree of type `T`, and returns
 /// results and statistics of type `S`.
 pub trait Search<T: ?Sized, S> {
-    /// Searches from `root`, and writes the result into the arrays of `tree`. They have an element for each vertex on
-    /// rank 0, and are empty on other ranks. The reported seconds do not include copying results from a device or from
-    /// other ranks. Collective: all ranks must call it.
+    /// Searches from `root`, and writes the result into the arrays of `tree`. On rank 0 the arrays have an element for
+    /// each vertex; on other ranks they are empty. The reported seconds do not include copying results from a device or
+    /// from other ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the device and of other ranks; [`crate::Error::Stopped`].
     fn search(&mut self, root: Vertex, tree: &mut T) -> Result<S>;
 
-    /// Prepares checks of trees in the memory where searches leave them. Returns false if this engine checks no trees.
+    /// Prepares the engine for checking trees in place, in the memory to which searches write them. Returns false if
+    /// this engine does not check trees.
     ///
     /// # Errors
     /// Errors of the device.
@@ -40,7 +41,7 @@ pub trait Search<T: ?Sized, S> {
     }
 
     /// Checks the tree of the last search, which began at `root` and returned `searched`. Returns true if the tree is
-    /// right, and false if the host has to check it.
+    /// correct, and false if the host has to check it.
     ///
     /// # Errors
     /// Errors of the device.
@@ -49,7 +50,7 @@ pub trait Search<T: ?Sized, S> {
         Ok(false)
     }
 
-    /// Repeats a search to measure its energy. It need not write the tree. Collective: all ranks must call it.
+    /// Repeats a search to measure its energy. The tree need not be written. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of [`Self::search`].
@@ -61,11 +62,11 @@ pub trait Search<T: ?Sized, S> {
 /// A boxed engine that fills trees of type `T` and returns statistics of type `S`.
 pub type Engine<'a, T, S> = Box<dyn Search<T, S> + 'a>;
 
-/// The type of engine that the table `T` uses.
+/// Type of the engine that the search table `T` uses.
 pub type EngineOf<'a, T> = Engine<'a, <<T as SearchTable>::Tree as Deref>::Target, <T as SearchTable>::Stats>;
 
-/// A table of searches in a job file: its keys, and the engine that searches. Every algorithm with many sources
-/// implements it.
+/// A search table in a job file: its keys, and the engine that searches. Every algorithm with many sources implements
+/// this trait.
 pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Sized + 'static {
     /// Name of the table in the job file.
     const NAME: &'static str;
@@ -79,10 +80,10 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
     /// Results and statistics that one search returns.
     type Stats: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
 
-    /// Reads the table from a job file. If there are mistakes, reports them to `diagnostics` and returns `None`.
+    /// Parses the table. If there are mistakes, reports them to `diagnostics` and returns `None`.
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Self>;
 
-    /// Returns the keys that all tables of searches share.
+    /// Returns the values of the keys that all search tables share.
     fn options(&self) -> &Options;
 
     /// Returns the vertex to which paths are reported, if the table names one.
@@ -95,27 +96,28 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
         false
     }
 
-    /// Returns the CUDA programs that the engine may launch on the GPUs of `ranks` ranks.
+    /// Returns the CUDA programs that the engine may launch if it runs on `ranks` ranks.
     fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource>;
 
-    /// Returns more programs, as [`Algorithm::rare_programs`](crate::algo::algorithm::Algorithm::rare_programs) does.
+    /// Returns further CUDA programs, which are launched only rarely, as
+    /// [`Algorithm::rare_programs`](crate::algo::algorithm::Algorithm::rare_programs) does.
     fn rare_programs(&self) -> Vec<&'static ProgramSource> {
         Vec::new()
     }
 
-    /// Returns the minimum GPU memory, in bytes, with which one of `ranks` ranks can search.
+    /// Returns the minimum GPU memory in bytes with which one of `ranks` ranks can search.
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> u64;
 
-    /// Returns true if a GPU with `bytes` bytes of memory can search an undirected graph whose rows are packed in host
-    /// memory.
+    /// Returns true if a GPU with `bytes` bytes of memory can search an undirected graph whose rows are packed
+    /// (compressed) in host memory.
     fn takes_packed(&self, _vertices: u64, _edges: u64, _bytes: u64) -> bool {
         false
     }
 
-    /// Returns the cost of the searches alone, without trees, checks and columns.
+    /// Returns the cost of the searches, without trees, checks and columns.
     fn search_cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost;
 
-    /// Prepares the engine for the device that the job and all ranks choose. Collective: all ranks must call it.
+    /// Prepares the engine for the device that all ranks choose together. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the device and of reading the graph.
@@ -127,56 +129,57 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
 pub struct EngineInput<'a, 'r> {
     /// The graph, with both halves (smaller and larger neighbours) of its rows.
     pub graph: &'a Graph,
-    /// The degrees of all vertices, or of all rows if the graph is directed.
+    /// Degrees of all vertices, or of all rows if the graph is directed.
     pub degrees: &'a [u32],
     /// Resources that the job lends for the trial: ranks, threads, memory, devices.
     pub run: &'r Run<'a>,
-    /// Bytes of host memory that the engine must leave free.
+    /// Host memory in bytes that the engine must leave free.
     pub spare: u64,
 }
 
 /// Cost of the searches of a table, without trees, checks and columns.
 pub struct SearchCost {
-    /// Bytes of host memory of a rank: the maximum that searches can use, and the minimum with which they run.
+    /// Host memory of a rank in bytes, as a pair: the most that searches can use, and the least with which they run.
     pub bytes: [u64; 2],
-    /// Bytes of files that searches write if memory is too small.
+    /// Size in bytes of the files that searches write if memory is too small.
     pub file: u64,
-    /// Bytes of files that searches read in random order.
+    /// Size in bytes of the files that searches read in random order.
     pub cached: u64,
-    /// Bytes that all ranks together send in one search.
+    /// Number of bytes that all ranks together send in one search.
     pub sent: u64,
-    /// Nanoseconds that the preparation of a trial takes, and that one search takes.
+    /// Nanoseconds as a pair: for the preparation of a trial, and for one search.
     pub nanoseconds: [f64; 2],
-    /// Name of the kind of work. A plan uses the times that earlier runs took for the same kind.
+    /// Kind of work. Time estimates use the times that earlier runs took for work of the same kind.
     pub label: String,
 }
 
-/// The interface between the driver of trials and a table of searches. It creates, checks, stores and reports trees.
-/// Tables of searches by levels get an implementation from [`super::tree`].
+/// Interface between the driver of trials and a search table. It creates, checks, stores and reports trees.
+/// [`super::tree`] implements it for tables of level-synchronous searches.
 pub trait SearchTask: SearchTable {
     /// Result of one source, for the manifest and the report.
     type SourceOutput: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
     /// Statistics of the search from one source.
     type SourceDetails: SourceDetails;
-    /// Data that [`Self::keep`] needs to write the columns of a source.
+    /// Data with which [`Self::keep`] writes the columns of a source.
     type Writer;
 
     /// Graph500 kernel to which the searches belong.
     const KERNEL: Graph500Kernel;
     /// Descriptions of the two columns that are written for each source.
     const COLUMNS: &'static [About];
-    /// For each of the two columns: bytes of a value in a binary file, and digits in a text file.
+    /// For each of the two columns: the size of a value in bytes in a binary file, and its number of digits in a text
+    /// file.
     const VALUES: [(u64, u64); 2];
     /// Maximum number of trees that one pass over the graph checks.
     const CHECKED: usize;
-    /// Number of trees per pass over the graph that plans assume for the checks.
+    /// Assumed number of trees per checking pass over the graph, for the cost estimate.
     const PLANNED: usize;
-    /// Nanoseconds per row entry that plans assume for a thread to check a tree.
+    /// Nanoseconds that a thread needs per row entry to check a tree, for the cost estimate.
     const CHECK: f64;
-    /// Bytes per source in the journal that plans assume.
+    /// Journal size in bytes per source, for the cost estimate.
     const RECORD: u64;
 
-    /// Fills the tree of a root without an edge, which reaches only itself, and returns its statistics.
+    /// Fills the tree of a root without edges, which reaches only itself, and returns its statistics.
     fn isolated(&self, graph: &Graph, tree: &mut Self::Tree) -> Self::Stats;
 
     /// Allocates a tree of `vertices` vertices. Touches its memory, so that timed searches cause no page faults there.
@@ -185,33 +188,34 @@ pub trait SearchTask: SearchTable {
     /// [`crate::Error::Limit`].
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree>;
 
-    /// Returns the bytes of host memory that `trees` trees take, including the memory for checking and writing them.
+    /// Returns the host memory in bytes for `trees` trees, including the memory for checking and writing them.
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64;
 
     /// Returns the parent of every vertex in a tree.
     fn parents(tree: &Self::Tree) -> &[u32];
 
-    /// Returns true if the search reached every vertex to which edges lead. It may reach fewer vertices if a sum of
+    /// Returns true if the search reached every vertex that its edges lead to. It may reach fewer vertices if a sum of
     /// decimal weights became infinite.
     fn reaches_all(_searched: &Self::Stats) -> bool {
         true
     }
 
-    /// Adds the statistics that are reported for the first search only. The search is timed without this step.
+    /// Adds the statistics that are reported for the first search only. The time of this step is not part of the
+    /// search.
     fn describe(_tree: &Self::Tree, _searched: &mut Self::Stats) {}
 
     /// Returns the seconds that a search took.
     fn seconds(searched: &Self::Stats) -> f64;
 
-    /// Returns the writer that [`Self::keep`] uses, or `None` if no columns and no paths are wanted. `writes` says
+    /// Returns the writer that [`Self::keep`] uses, or `None` if no columns and no paths are requested. `writes` says
     /// whether columns are written.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<Self::Writer>>;
 
-    /// Writes the results of a tree that the table asks for, such as columns or a path. Returns the written columns by
-    /// their paths in the workdir. May add to the results in `searched`.
+    /// Writes the requested results of a tree, such as columns or a path. Returns the written columns by their paths in
+    /// the workdir. May add to the results in `searched`.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -223,8 +227,8 @@ pub trait SearchTask: SearchTable {
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>>;
 
-    /// Checks several trees together against the graph, and the figures of their searches against the trees. The caller
-    /// passes only trees whose root has an edge.
+    /// Checks several trees together against the graph, and the reported statistics of their searches against the
+    /// trees. The caller passes only trees whose root has an edge.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for a wrong tree.
@@ -240,25 +244,25 @@ pub trait SearchTask: SearchTable {
         levels: usize,
     ) -> (Self::SourceOutput, Self::SourceDetails);
 
-    /// Returns the figures that every kind of search has about a source.
+    /// Returns the numbers about a source that every search algorithm reports.
     fn figures(source: &Self::SourceOutput) -> SourceFigures;
 
-    /// Returns the figures of a source that its journal record contains too. The text is compared, and shown in
-    /// messages.
+    /// Returns, as text, the numbers about a source that its journal record contains too. The text is compared, and
+    /// shown in messages.
     fn shown(source: &Self::SourceOutput) -> String;
 
-    /// Returns an additional answer line and an additional sentence about a source, if there are any.
+    /// Returns an additional answer line and an additional sentence about a source, if any.
     fn more(_source: &Self::SourceOutput) -> Option<[String; 2]> {
         None
     }
 
-    /// Returns the charts about all searches for the report.
+    /// Returns charts of all searches for the report.
     fn charts(output: &SearchOutput<Self::SourceOutput>, details: &SearchDetails<Self::SourceDetails>) -> Vec<Figure>;
 
-    /// Checks that the figures of a source are possible, apart from those that [`Self::figures`] returns.
+    /// Checks that the reported numbers of a source are possible, except those that [`Self::figures`] returns.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for an impossible figure.
+    /// [`crate::Error::Validation`] for an impossible number.
     fn check_source(source: &Self::SourceOutput, details: &Self::SourceDetails) -> Result<()>;
 
     /// Checks the written columns of all sources against the edges of the graph. Returns a sentence that says what was
@@ -274,13 +278,13 @@ pub trait SearchTask: SearchTable {
     ) -> Result<String>;
 }
 
-/// A tree to check, with the figures that its search reported.
+/// A tree to check, with the statistics that its search reported.
 pub struct ReportedTree<'t, S, T> {
-    /// Id of the source in the input.
+    /// Input id of the source.
     pub source: InputId,
-    /// Root of the search, by its number in the order of vertices.
+    /// Root of the search (its position in the order of vertices).
     pub root: Vertex,
-    /// Figures that the search reported.
+    /// Statistics that the search reported.
     pub searched: &'t S,
     /// The tree to check.
     pub tree: &'t T,

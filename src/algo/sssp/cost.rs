@@ -1,5 +1,5 @@
-//! Estimates the cost of shortest-path searches. Memory comes from the functions that size the arrays, and time from
-//! measured rates.
+//! Estimates the cost of shortest-path searches. Memory estimates use the functions that compute the array sizes, and
+//! time estimates use measured rates.
 
 use super::weights::EdgeWeights;
 use super::{Sssp, cpu, gpu, ranks};
@@ -11,13 +11,13 @@ use crate::algo::{GraphSize, RankResources};
 const SEARCH: f64 = 60.0;
 /// Nanoseconds that one thread takes for each row entry that is sorted by weight before the first search.
 const SORT: f64 = 30.0;
-/// Nanoseconds that a GPU takes for each vertex in a search. They include copying results to the host.
+/// Nanoseconds that a GPU takes for each vertex in a search, including the copy of the results to the host.
 const SEARCH_ON_GPU: f64 = 0.5;
-/// Nanoseconds that a GPU takes for each row entry that is sorted by weight before the first search. They include
-/// copying rows to the GPU.
+/// Nanoseconds that a GPU takes for each row entry that is sorted by weight before the first search, including the
+/// copy of the rows to the GPU.
 const SORT_ON_GPU: f64 = 0.5;
-/// Bytes per vertex that a rank sends to each other rank in a search. They are enough to send two or three distances of
-/// each vertex, and its parent.
+/// Estimated number of bytes per vertex that a rank sends to each other rank in a search. They are enough for two or
+/// three distances of the vertex, and its parent.
 const EXCHANGED: u64 = 48;
 
 /// Returns the cost of the searches of `table` on a graph of the size `graph`, with the ranks, threads and memory in
@@ -26,7 +26,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, resources: &RankResources)
     let vertices = graph.vertices;
     let entries = graph.entries();
     let bytes = match resources.on_gpu {
-        // If the size of GPU memory is known, host memory holds only the rows that do not fit it.
+        // If the size of GPU memory is known, only the rows that do not fit there need host memory.
         true if resources.gpu_memory > 0 => {
             [gpu::host_bytes(vertices, graph.edges, graph.direction, resources.gpu_memory); 2]
         }
@@ -42,7 +42,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, resources: &RankResources)
             cpu::bytes(&size, resources.threads).map(|bytes| bytes + others)
         }
     };
-    // If memory is too small for sorted rows, a CPU search keeps them in a file.
+    // If memory is too small for sorted rows, a CPU search stores them in a file.
     let file = cpu::file_bytes(vertices, entries, table.weights.largest(), graph.direction);
     let nanoseconds = if resources.on_gpu {
         [SORT_ON_GPU, SEARCH_ON_GPU]

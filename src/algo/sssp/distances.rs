@@ -1,4 +1,4 @@
-//! Distances of vertices from a source: sums of weights, as whole numbers or as decimals.
+//! Distances of vertices from a source: sums of weights, as integers or as floating-point numbers.
 
 use super::validate::TreeSum;
 use crate::error::Result;
@@ -24,15 +24,15 @@ const BINS: usize = 40;
 
 /// Distances from a root to all vertices, in the order of vertices (descending degree).
 pub enum Distances {
-    /// Sums of weights that are whole numbers; `u64::MAX` for an unreached vertex.
+    /// Sums of integer weights; `u64::MAX` for an unreached vertex.
     Whole(Buffer<u64>),
-    /// Sums of weights that are f32 numbers; infinity for an unreached vertex.
+    /// Sums of f32 weights; infinity for an unreached vertex.
     Decimal(Buffer<f32>),
-    /// Sums of weights that are f64 numbers; infinity for an unreached vertex.
+    /// Sums of f64 weights; infinity for an unreached vertex.
     Double(Buffer<f64>),
 }
 
-/// Evaluates an expression with the buffer of distances, whatever their type.
+/// Evaluates an expression with the buffer of a [`Distances`], whatever its element type.
 macro_rules! of_any_type {
     ($distances:expr, $of:ident => $value:expr) => {
         match $distances {
@@ -45,7 +45,7 @@ macro_rules! of_any_type {
 pub(super) use of_any_type;
 
 impl Distances {
-    /// Returns the bytes for the distances of `vertices` vertices, for weights of type `kind`.
+    /// Returns the size, in bytes, of the distances of `vertices` vertices, for weights of type `kind`.
     pub fn bytes(kind: WeightType, vertices: u64) -> u64 {
         match kind {
             WeightType::U32 | WeightType::U64 | WeightType::F64 => 8 * vertices,
@@ -74,7 +74,7 @@ impl Distances {
         of_any_type!(self, of => of.len())
     }
 
-    /// Converts a distance of a search, given as `word`: a whole number, or the bits of a decimal.
+    /// Converts a distance from the 64-bit word in which a search stores it: an integer, or the bits of an f32 or f64.
     pub fn of_word(&self, word: u64) -> Distance {
         match self {
             Distances::Whole(_) => Distance::Whole(word),
@@ -126,17 +126,19 @@ impl Distances {
     }
 }
 
-/// The distance of one vertex. The report has it as a number, with a decimal point if it is a sum of decimals.
+/// The distance of one vertex. In the report it is a number, with a decimal point if it is a sum of f32 or f64
+/// weights.
 ///
-/// A number in the report that equals an f32 is read back as an f32. It also compares equal to the same f64.
+/// A number with a decimal point is read back as an f32 if an f32 has exactly this value. It compares equal to the
+/// same f64.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Number", try_from = "Number")]
 pub enum Distance {
-    /// A sum of whole numbers.
+    /// A distance that is a sum of integer weights.
     Whole(u64),
-    /// A sum of f32 numbers.
+    /// A distance that is a sum of f32 weights.
     Decimal(f32),
-    /// A sum of f64 numbers.
+    /// A distance that is a sum of f64 weights.
     Double(f64),
 }
 
@@ -157,7 +159,7 @@ impl PartialOrd for Distance {
     fn partial_cmp(&self, other: &Distance) -> Option<Ordering> {
         match (self, other) {
             (Distance::Whole(sum), Distance::Whole(other)) => sum.partial_cmp(other),
-            // Any whole number is less than any decimal.
+            // Any integer is less than any floating-point number.
             (Distance::Whole(_), _) => Some(Ordering::Less),
             (_, Distance::Whole(_)) => Some(Ordering::Greater),
             _ => self.number().partial_cmp(&other.number()),
@@ -166,8 +168,8 @@ impl PartialOrd for Distance {
 }
 
 impl Distance {
-    /// Returns true if the sum of this distance and a weight up to `heaviest` may be too large for a distance.
-    /// `heaviest` matters only for whole numbers.
+    /// Returns true if the sum of this distance and a weight up to `heaviest` may overflow. `heaviest` is used only
+    /// for integers.
     pub fn may_overflow(self, heaviest: u64) -> bool {
         match self {
             Distance::Whole(sum) => sum.saturating_add(heaviest) == u64::MAX,
@@ -214,7 +216,7 @@ impl fmt::Display for Distance {
         match self {
             Distance::Whole(sum) => sum.fmt(f),
             Distance::Decimal(sum) => sum.fmt(f),
-            // Other numbers would be shown with hundreds of digits.
+            // Numbers outside this range would be shown with up to hundreds of digits.
             Distance::Double(sum) if *sum != 0.0 && !(1e-9..1e21).contains(sum) => write!(f, "{sum:e}"),
             Distance::Double(sum) => sum.fmt(f),
         }

@@ -29,7 +29,7 @@ impl<'a> WeightedEdges<'a> {
         Ok(WeightedEdges { halves, direction: graph.info.direction, weights })
     }
 
-    /// Returns an upper bound of all weights, in the form in which they are stored.
+    /// Returns an upper bound on all weights, in their stored encoding.
     pub fn largest(&self) -> u32 {
         if let EdgeWeights::Drawn(drawn, ..) = &self.weights {
             return drawn.largest();
@@ -40,7 +40,7 @@ impl<'a> WeightedEdges<'a> {
     }
 
     /// Calls `each` with every neighbour in a row of vertex `v`, in ascending order, and with the weight of the edge
-    /// between them, in the form in which it is stored.
+    /// between them, in its stored encoding.
     #[inline]
     pub fn each(&self, v: u32, way: EdgeDirection, each: impl FnMut(u32, u32)) {
         each_in_row(self.halves, self.direction.row(v, way), self.weights.drawn(v, way), each);
@@ -48,8 +48,8 @@ impl<'a> WeightedEdges<'a> {
 }
 
 /// Calls `each` with every neighbour in row `row` of both halves, in ascending order, and with the weight of the edge
-/// to it, in the form in which it is stored. `drawn` computes the weight from the neighbour. Without `drawn`, weights
-/// are stored.
+/// to it, in its stored encoding. `drawn` computes the weight from the neighbour; `None` means that weights are stored
+/// with the rows.
 #[inline]
 pub fn each_in_row(
     halves: [&BlockStore; 2],

@@ -1,4 +1,4 @@
-//! Chooses the engine of shortest paths: the GPU of rank 0, the threads of one process, or the threads of all ranks.
+//! Chooses the engine for shortest paths: the GPU of rank 0, the threads of one process, or the threads of all ranks.
 
 use super::Sssp;
 use super::cpu::CpuSearch;

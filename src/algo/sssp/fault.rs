@@ -1,39 +1,40 @@
-//! Faults in shortest-path trees.
+//! Faults in shortest-path trees, and their error messages.
 //!
-//! A tree is right if four rules hold. No edge gives a shorter path. The distance of a child is the distance of its
+//! A tree is correct if four rules hold. No edge gives a shorter path. The distance of a child is the distance of its
 //! parent plus the weight of an edge between them. Parents lead to the root. No edge leads from a reached vertex to an
 //! unreached one. In addition, gpugraph promises that each parent is the first possible one in the order of vertices.
 
 use super::distances::Distance;
 use crate::error::Error;
 
-/// A violation of a rule in a shortest-path tree, with the vertices that show it. Vertices are numbers in the order of
-/// degree.
+/// A violation of a rule in a shortest-path tree, with the vertices that show it. Vertices are indices in the order of
+/// descending degree. `above` is the distance of a parent, or of the tail of an edge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PathFault {
-    /// The parent of the root is not the root.
+    /// Fault: the parent of the root is not the root.
     Root { parent: Option<u32> },
-    /// The root is not at distance 0.
+    /// Fault: the root is not at distance 0.
     RootDistance { distance: Distance },
-    /// The parent of `vertex` is not a vertex of the graph.
+    /// Fault: the parent of `vertex` is not a vertex of the graph.
     NoVertex { vertex: u32, parent: u64 },
-    /// A vertex has a distance and no parent.
+    /// Fault: `vertex` has a distance and no parent.
     NoParent { vertex: u32, distance: Distance },
-    /// A vertex has a parent and no distance.
+    /// Fault: `vertex` has a parent and no distance.
     NoDistance { vertex: u32, parent: u32 },
-    /// The parent of `vertex` is unreached.
+    /// Fault: the parent of `vertex` is unreached.
     LostParent { vertex: u32, parent: u32 },
-    /// The chain of parents of `vertex` ends in a cycle.
+    /// Fault: the chain of parents of `vertex` ends in a cycle.
     Cycle { vertex: u32 },
-    /// The parent of `vertex` is farther from the root than `vertex`.
+    /// Fault: the parent of `vertex` is farther from the root than `vertex`.
     Farther { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// An edge gives a shorter path to `to` than the distance of `to`.
+    /// Fault: the edge from `from` to `to` gives a path that is shorter than the distance of `to`.
     Shorter { from: u32, above: Distance, weight: Distance, to: u32, distance: Distance },
-    /// An edge leads from a reached vertex to an unreached one.
+    /// Fault: an edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
-    /// No edge from the parent has a weight that gives the distance of `vertex`.
+    /// Fault: no edge from the parent to `vertex` is tight, that is, the parent's distance plus the weight is never
+    /// the distance of `vertex`.
     NotTight { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// The parent of `vertex` is not the first possible one, as gpugraph promises.
+    /// Fault: the parent of `vertex` is not the first possible one, although gpugraph promises the first.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 

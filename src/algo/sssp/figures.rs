@@ -10,7 +10,7 @@ use crate::graph::ids::InputId;
 /// Maximum number of vertices that a sentence about a path names.
 const PATH: usize = 20;
 
-/// Returns the charts about all searches: speeds, phases, and the distances from the first source.
+/// Returns the charts about all searches: speeds, phases, and the distribution of distances from the first source.
 pub(super) fn figures(output: &SsspOutput, details: &SearchDetails<SsspDetails>) -> Vec<Figure> {
     let first = output.sources.first().zip(details.sources.first());
     let distances = first.and_then(|(output, details)| distances(output.source, details));
@@ -31,7 +31,8 @@ pub(super) fn path_sentence(source: InputId, path: &Path) -> String {
     format!("The shortest path from vertex {source} to vertex {target} has length {length}: {way}.")
 }
 
-/// Returns a chart of the number of vertices by their distance from a source, or `None` if distances were not counted.
+/// Returns a chart of the number of vertices by distance from a source, or `None` if the details contain no
+/// distribution of distances.
 fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     if details.distances.is_empty() {
         return None;

@@ -15,11 +15,11 @@ pub enum Method {
     /// The fastest known method for the graph and the device.
     #[default]
     Auto,
-    /// Moore's algorithm (1959): queues of vertices whose distances became smaller.
+    /// Moore's algorithm (1959): processes queues of vertices whose distances became smaller.
     Moore,
-    /// Delta-stepping (Meyer and Sanders 2003): vertices in buckets by distance.
+    /// Delta-stepping (Meyer and Sanders 2003): processes vertices in buckets by distance.
     DeltaStepping,
-    /// Rounds over the edges of all vertices until no distance shrinks: the baseline.
+    /// Bellman-Ford, the baseline: relaxes the edges of all vertices in rounds until no distance decreases.
     BellmanFord,
 }
 
@@ -38,7 +38,7 @@ pub struct Sssp {
     pub options: Options,
     /// Method of the search.
     pub method: Method,
-    /// Where the weights of edges come from.
+    /// Source of the edge weights.
     pub weights: WeightSource,
     /// Id of the vertex to which paths are reported, if any.
     pub target: Option<InputId>,
@@ -48,7 +48,7 @@ pub struct Sssp {
 pub(super) const METHOD: Key<Method> =
     Key::choice("method", &METHODS, "the method; all find the same, auto is the fastest");
 
-/// The key `weights`: where the weights of edges come from.
+/// The key `weights`: the source of the edge weights.
 pub(super) const WEIGHTS: Key<WeightSource> = Key::new(
     "weights",
     ("\"file\" | { uniform = [1, 255], seed = 1 } | { uniform = [0.0, 1.0], seed = 1 } | { unit = true }", "\"file\""),
@@ -57,7 +57,7 @@ pub(super) const WEIGHTS: Key<WeightSource> = Key::new(
     WeightSource::parse,
 );
 
-/// The key `target`: a vertex to which paths are printed.
+/// The key `target`: the vertex to which paths are printed.
 pub(super) const TARGET: Key<Option<InputId>> = Key::new(
     "target",
     ("an id, such as 17 or \"name\"", "none"),

@@ -20,8 +20,8 @@ pub struct SsspSource {
     pub reached: u64,
     /// Largest distance of a reached vertex.
     pub max_distance: Distance,
-    /// Number of input edges between reached vertices. Repeated edges count, loops do not. In a directed graph, the
-    /// number of distinct edges that leave reached vertices.
+    /// Number of input edges between reached vertices. Repeated edges count, self-loops do not. In a directed graph,
+    /// the number of distinct edges that leave reached vertices.
     pub edges: u64,
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct SsspSource {
 /// Times and statistics of the search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SsspDetails {
-    /// Seconds of the search.
+    /// Duration of the search in seconds.
     pub seconds: f64,
     /// Traversed edges per second.
     pub teps: f64,
@@ -39,7 +39,7 @@ pub struct SsspDetails {
     pub relaxations: u64,
     /// Phases of the search, in order.
     pub phases: Vec<SearchPhase>,
-    /// Distribution of the distances. Only the first source has it.
+    /// Distribution of the distances; recorded only for the first source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }

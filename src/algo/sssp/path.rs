@@ -19,7 +19,7 @@ pub struct Path {
     pub length: Option<Distance>,
     /// Number of edges on the path.
     pub edges: u64,
-    /// Ids of the vertices on the path, from the source on. Only the first [`MOST_REPORTED`] are kept.
+    /// Ids of the vertices on the path, from the source on. Only the first [`MOST_REPORTED`] are stored.
     pub vertices: Vec<InputId>,
 }
 

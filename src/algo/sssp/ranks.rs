@@ -1,9 +1,10 @@
 //! Searches for shortest paths by all ranks of a job together. Each rank owns some of the vertices.
 //!
-//! A rank keeps the sorted rows of the vertices that it owns ([`super::cpu`]), and the distances of all vertices. In a
-//! search, it relaxes only the edges of its own vertices. After each round, every rank sends the vertices whose
-//! distances became smaller to all other ranks. So all ranks have the same distances and take the same steps. Blocks of
-//! vertices go to the ranks in turn, as in breadth-first search. Rank 0 gets the parents at the end.
+//! A rank stores the sorted rows of the vertices that it owns ([`super::cpu`]), and the distances of all vertices. In
+//! a search, it relaxes only the edges of the vertices that it owns. After each round, every rank sends the vertices
+//! whose distances became smaller to all other ranks. So all ranks have the same distances and take the same steps.
+//! Blocks of vertices are assigned to the ranks in turn (round-robin), as in breadth-first search. Rank 0 receives the
+//! parents at the end.
 
 use super::edges::WeightedEdges;
 use crate::algo::searches::ranks::{OwnerRule, RankExchange, VertexOwnership, misplaced};
@@ -13,7 +14,8 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Bytes for each vertex whose distance becomes smaller in a round: in the list of a thread, and in messages.
+/// Number of bytes that the lists of threads and the messages take for each vertex whose distance becomes smaller in
+/// a round.
 const NEARER: u64 = 32;
 
 /// State of a rank for searches together with other ranks, in addition to the state of a single process.
@@ -23,7 +25,7 @@ pub struct RankState<'a> {
     /// The edges of all vertices. Rank 0 needs them at the end of a search, for vertices that are reached only by edges
     /// that add nothing.
     pub edges: WeightedEdges<'a>,
-    /// Parents of vertices. Only ranks other than 0 use this array, because their callers have none.
+    /// Parents of vertices. Only ranks other than 0 use this array, because their callers pass none.
     pub parents: Buffer<u32>,
 }
 
@@ -34,13 +36,13 @@ pub struct NearerExchange {
     message: Vec<u64>,
 }
 
-/// Returns the bytes for lists and messages of vertices whose distances become smaller. `own` describes the vertices of
-/// the rank.
+/// Returns the memory, in bytes, for lists of vertices whose distances become smaller, and for messages about them.
+/// `own` describes the vertices of the rank.
 fn messages_bytes(own: VertexOwnership) -> u64 {
     NEARER * own.len() as u64
 }
 
-/// Returns the bytes of host memory that communication takes on a rank, if ranks run on `nodes` machines. `own`
+/// Returns the host memory, in bytes, for communication on a rank, if the ranks run on `nodes` machines. `own`
 /// describes the vertices of the rank.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
@@ -56,9 +58,10 @@ impl NearerExchange {
         Ok(NearerExchange { ranks, message: Vec::new() })
     }
 
-    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Lowers the distances in
-    /// `sums` of the vertices that other ranks send. Then calls `current` with each sent vertex that this rank owns,
-    /// unless its distance became even smaller. Collective: all ranks must call it.
+    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Receives such
+    /// vertices from the other ranks, and lowers their distances in `sums`. Then calls `current` with each sent or
+    /// received vertex that this rank owns. Skips a vertex if its distance in `sums` is even smaller. Collective: all
+    /// ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -96,8 +99,8 @@ impl NearerExchange {
         Ok(())
     }
 
-    /// Gathers the parents of all vertices on rank 0. Each rank sends the parents of the vertices that it owns.
-    /// Collective: all ranks must call it.
+    /// Gathers the parents of all vertices on rank 0. Each rank sends the parents of the vertices that it owns to rank
+    /// 0. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.

@@ -25,24 +25,24 @@ pub struct SsspStats {
     pub max_distance: Distance,
     /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Seconds of the search, including the time to find parents.
+    /// Duration of the search in seconds, including the time to find parents.
     pub seconds: f64,
     /// Phases of the search, in order.
     pub phases: Vec<SearchPhase>,
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Whether a sum may have been too large for a distance, so that an edge leads from a reached vertex to an
-    /// unreached one. It is not stored.
+    /// Whether a sum may have overflowed, so that an edge may lead from a reached vertex to an unreached one. It is
+    /// not stored.
     #[serde(skip)]
     pub may_overflow: bool,
-    /// Distribution of the distances. Only the first source has it.
+    /// Distribution of the distances; recorded only for the first source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }
 
 impl SsspStats {
-    /// Returns the results and statistics of a search with the given phases, along edges of weights up to `heaviest`
+    /// Returns the results and statistics of a search with the given phases, along edges with weights up to `heaviest`
     /// ([`Distance::may_overflow`]). The number of relaxed edges is the sum over the phases.
     pub fn new(
         reached: u64,
@@ -60,15 +60,15 @@ impl SsspStats {
 /// One phase of a search, with its statistics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchPhase {
-    /// Kind of the phase. `push` relaxes out-edges of vertices whose distances became smaller. `cap` does so up to a
-    /// distance, the cap. `pull` relaxes in-edges. `leaves` handles vertices with a single edge. `parents` finds
-    /// parents once distances are known. `plateau` finds parents of vertices that are reached only by edges that add
-    /// nothing.
+    /// Kind of the phase. `push` relaxes out-edges of vertices whose distances became smaller. `cap` does the same up
+    /// to a certain distance, the cap. `pull` relaxes in-edges. `leaves` handles vertices with a single edge.
+    /// `parents` finds parents once distances are known. `plateau` finds parents of vertices that are reached only by
+    /// edges that add nothing to a distance.
     pub kind: String,
     /// Number of rounds. A barrier of all threads ends each round.
     pub rounds: u64,
     /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Seconds of the phase.
+    /// Duration of the phase in seconds.
     pub seconds: f64,
 }

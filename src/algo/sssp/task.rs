@@ -1,4 +1,4 @@
-//! Implements the table `[sssp]` of a job file: its keys and its engine.
+//! Implements [`SearchTable`] for the table `[sssp]`: its keys, its cost, and its engine.
 
 use super::options::{KEYS, METHOD, TARGET, WEIGHTS};
 use super::search::{ShortestPathTree, SsspStats};

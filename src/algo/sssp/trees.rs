@@ -1,4 +1,4 @@
-//! Implements the trees of the table `[sssp]`: how they are made, checked, kept and reported.
+//! Implements [`SearchTask`] for the table `[sssp]`: how trees are allocated, checked, written and reported.
 
 use super::distances::{Distances, of_any_type};
 use super::output::{SsspDetails, SsspOutput, SsspSource};
@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 const DISTANCE: About =
     About::new("distance", "sum of weights on the shortest path from the source", "2^64 - 1, or inf: not reached");
 
-/// Data for writing columns and paths. The target of paths comes with its vertex, or with `None` if the target has no
-/// edge.
+/// Data for writing columns and paths. `target` contains the id of the vertex to which paths are reported, and the
+/// vertex itself (`None` if it has no edge). It is `None` if the table names no target.
 pub struct Writer {
     ids: InputIds,
     target: Option<(InputId, Option<Vertex>)>,
@@ -75,7 +75,7 @@ impl SearchTask for Sssp {
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
         let kept = if self.options.write || self.target.is_some() { InputIds::bytes(vertices) } else { 0 };
         let checks = if self.options.validate { validate::bytes(vertices, trees, self.weights) } else { 0 };
-        // It is an upper bound, because the type of the input's weights is known only after the input is read.
+        // This is an upper bound, because the type of the input's weights is known only after the input is read.
         let distances = Distances::bytes(self.weights.kind(None), vertices);
         (distances + 4 * vertices) * trees as u64 + kept + checks
     }

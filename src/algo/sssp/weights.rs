@@ -13,19 +13,20 @@ use crate::prepare::weight_list::WeightValues;
 
 /// The weights of all edges of a graph.
 pub enum EdgeWeights {
-    /// The weights are stored with the blocks, and have this type. If they have 64 bits, the blocks have codes: indices
-    /// in this list of weights.
+    /// Weights of this type, stored with the blocks. If weights have 64 bits, the blocks contain codes, which are
+    /// indices in this list of weights.
     Stored(WeightType, WeightValues),
-    /// Random weights. Each is a hash of the ids of both ends of its edge. Without ids all weights are 1.
+    /// Weights that are computed from the ids of both ends of an edge by a hash function. Without ids all weights are
+    /// 1.
     Drawn(DrawnWeights, Option<InputIds>, Direction),
 }
 
-/// The meaning of stored weights: whole numbers, the bits of f32, or codes of weights of 64 bits.
+/// The encoding of stored weights: integers, the bits of f32, or codes of 64-bit weights.
 #[derive(Clone, Copy)]
 pub struct WeightScale<'a> {
     /// Type of the weights.
     pub kind: WeightType,
-    /// For weights of 64 bits, the bits of each weight, indexed by its code.
+    /// For 64-bit weights, the bits of each weight, indexed by its code; otherwise empty.
     pub values: &'a [u64],
 }
 
@@ -41,7 +42,7 @@ impl WeightScale<'_> {
         }
     }
 
-    /// Returns the bits of a weight, given as it is stored.
+    /// Decodes a stored weight. Returns its bits.
     #[inline]
     pub fn bits(self, weight: u32) -> u64 {
         if !self.kind.is_wide() {
@@ -67,7 +68,7 @@ impl EdgeWeights {
         })
     }
 
-    /// Returns the bytes of host memory for looking up weights in a graph of `vertices` vertices.
+    /// Returns the host memory, in bytes, for looking up weights in a graph of `vertices` vertices.
     pub fn bytes(source: WeightSource, vertices: u64) -> u64 {
         match source {
             WeightSource::File | WeightSource::Drawn(DrawnWeights::Unit) => 0,
@@ -75,7 +76,7 @@ impl EdgeWeights {
         }
     }
 
-    /// Returns the meaning of the weights.
+    /// Returns the encoding of the weights.
     pub fn scale(&self) -> WeightScale<'_> {
         match self {
             EdgeWeights::Stored(kind, values) => WeightScale { kind: *kind, values: values.bits() },

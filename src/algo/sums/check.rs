@@ -1,4 +1,4 @@
-//! Checks sums by another method: from the edges of the input or the blocks, whose repeats are dropped by sorting.
+//! Checks sums by another method: from the edges of the input or of the blocks, whose repeats are dropped by sorting.
 
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};

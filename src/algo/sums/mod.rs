@@ -1,16 +1,22 @@
-//! An algorithm for tests: it uses everything that a job provides, and its results can be computed from the edges in a
-//! line of Python.
+//! An algorithm for tests: it uses everything that a job provides, and one line of Python can compute its results from
+//! the edges.
 //!
-//! `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). With `columns = true` every vertex gets
-//! the sum of its neighbours' degrees, in each column type, and every source a folder with the vertices next to it.
-//! Units are blocks. With `direction = true`, if the input is directed, `total` is the sum of `out(u)·in(v)` over all
-//! edges from `u` to `v`, and every vertex gets two sums. With `upper = true`, edges come from the upper half of rows,
-//! for the rows of one block of the lower half at a time. With `weights`, every product is multiplied by the weight of
-//! its edge (an integer, or the bits of an f32), modulo 2^64. With `upper = true` in addition, edges of both halves are
-//! added up, those of the lower half twice. Without columns, the results of units go to a journal, with one number per
-//! row of the block. With columns they go to a checkpoint.
+//! The result `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). A unit of work is a block.
+//! Options change the result:
 //!
-//! | file | holds |
+//! - `columns = true`: a column of each type contains the sum of the neighbours' degrees of every vertex. Every source
+//!   has a folder with a column that marks its neighbours.
+//! - `direction = true`, if the input is directed: `total` is the sum of `out(u)·in(v)` over all edges from `u` to `v`,
+//!   and every vertex has two sums.
+//! - `upper = true`: edges come from the upper half of rows. A unit reads the rows that belong to one block of the
+//!   lower half.
+//! - `weights`: every product is multiplied by the weight of its edge (an integer, or the bit pattern of an f32),
+//!   modulo 2^64. With `upper = true` in addition, edges of both halves are added up, those of the lower half twice.
+//!
+//! Without columns, the results of units are stored in a journal, with one number per row of the block. With columns
+//! they are stored in a checkpoint.
+//!
+//! | file | contents |
 //! |---|---|
 //! | `mod` | options, costs, and a trial that resumes from a journal or a checkpoint |
 //! | `unit` | the sums of one unit |
@@ -93,7 +99,7 @@ impl SumsProgress {
 }
 
 impl Sums {
-    /// Computes the missing units in rounds, in which each rank computes one unit. After each round, rank 0 calls
+    /// Computes the missing units in rounds. In a round, each rank computes one unit. After each round, rank 0 calls
     /// `keep` to save the new units.
     fn units(
         &self,
@@ -121,7 +127,7 @@ impl Sums {
             let mut units: Vec<SumsUnit> =
                 all.iter().filter_map(|words| SumsUnit::read(&numbers_of::<u64>(words))).collect();
             if comm.is_leader() {
-                // Each unit of a round gets an equal share of the time of the round.
+                // The time of a round is divided equally among its units.
                 let nanos = started.elapsed().as_nanos() as u64 / round.len() as u64;
                 for unit in &mut units {
                     unit.nanos = nanos;

@@ -14,13 +14,13 @@ pub(super) struct WeightedEdges<'a> {
     pub(super) degrees: &'a [u32],
     pub(super) upper: bool,
     pub(super) weights: Option<WeightSource>,
-    /// Ids of the vertices, from which weights are drawn.
+    /// Ids of the vertices, which determine random weights.
     pub(super) ids: Option<InputIds>,
 }
 
 impl WeightedEdges<'_> {
-    /// Calls `each` for every edge in row `row` of `half`, with the other end of the edge and the weight. Without
-    /// weights, the weight is 1.
+    /// Calls `each` for every edge in row `row` of `half`, with the other end of the edge and the weight (1 if the
+    /// graph has no weights).
     fn edges(&self, half: &BlockStore, row: u32, mut each: impl FnMut(u32, u64)) {
         let direction = self.graph.info.direction;
         match (self.weights, &self.ids) {
@@ -76,20 +76,20 @@ pub(super) struct SumsUnit {
     pub(super) total: u64,
     /// Time that the unit took, in nanoseconds.
     pub(super) nanos: u64,
-    /// Number of entries of each row.
+    /// Number of entries in each row.
     pub(super) lengths: Vec<u32>,
     pub(super) at_rows: Vec<(u64, u64)>,
 }
 
 impl SumsUnit {
-    /// Encodes the unit as words.
+    /// Encodes the unit as 64-bit words.
     pub(super) fn words(&self) -> Vec<u64> {
         let head = [self.number, self.total, self.nanos, self.lengths.len() as u64];
         let lengths = self.lengths.iter().map(|&length| length.into());
         head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
     }
 
-    /// Decodes a unit from words, or returns `None` if they do not encode a unit.
+    /// Decodes a unit from 64-bit words. Returns `None` if they do not encode a unit.
     pub(super) fn read(words: &[u64]) -> Option<SumsUnit> {
         let (&[number, total, nanos, rows], rest) = words.split_first_chunk()?;
         let (lengths, rest) = rest.split_at_checked(rows as usize)?;

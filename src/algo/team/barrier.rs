@@ -1,5 +1,5 @@
-//! A barrier for threads that arrive every few microseconds. If the other threads take longer, a waiting thread leaves
-//! its core to others.
+//! A barrier for threads that arrive every few microseconds. If the other threads take longer, a waiting thread
+//! sleeps and leaves its core to others.
 
 use crate::process::host::cores_at_hand;
 use parking_lot::{Condvar, Mutex};
@@ -29,7 +29,7 @@ pub struct Barrier {
 pub struct PanicGuard<'b>(&'b Barrier);
 
 impl Barrier {
-    /// Makes a barrier for `threads` threads.
+    /// Creates a barrier for `threads` threads.
     pub fn new(threads: usize) -> Barrier {
         Barrier {
             threads,
@@ -121,7 +121,8 @@ mod tests {
     use super::*;
     use crate::algo::team::team;
 
-    /// Two threads poll at the barrier if there are two cores. 64 threads sleep at once on a machine with fewer cores.
+    /// Checks that no thread is a round ahead of another. Two threads poll at the barrier if there are two cores. 64
+    /// threads sleep at once on a machine with fewer cores.
     #[test]
     fn nobody_is_a_round_ahead() {
         for (threads, rounds) in [(2, 5000), (64, 50)] {
@@ -146,7 +147,7 @@ mod tests {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 team(threads, &|number| {
                     let _here = barrier.panic_guard();
-                    // Gives the other threads time to fall asleep at the barrier.
+                    // Leaves the other threads time to fall asleep at the barrier.
                     if number == 1 {
                         std::thread::sleep(10 * AWAKE);
                         // Unlike `panic!`, this prints nothing.

@@ -13,16 +13,17 @@ use crate::process::host::cores_at_hand;
 use crate::process::signals;
 use crate::process::threads::{join, spawn};
 
-/// Runs `work(number)` for every number below `threads`, each on its own thread. Number 0 runs on the calling thread.
-/// Returns when all threads have ended.
+/// Runs `work` on `threads` threads. Its argument is the index of the thread, from 0 on. Index 0 is the calling
+/// thread. Returns when all threads have ended.
 ///
 /// # Errors
-/// [`crate::error::Error::Addresses`] if the system can't start another thread, and the first error of `work`.
+/// [`crate::error::Error::Addresses`] if the operating system can't start another thread, and the first error of
+/// `work`.
 pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     gathered(threads, work).map(drop)
 }
 
-/// Runs `work` on `threads` threads like [`team`]. Returns the results in the order of the thread numbers.
+/// Runs `work` on `threads` threads like [`team`]. Returns the results in the order of the thread indices.
 ///
 /// # Errors
 /// Errors of [`team`].
@@ -62,13 +63,14 @@ pub fn first<T: Send>(
     Ok(checked.err())
 }
 
-/// Calls `check` with parts of `items` items, and with the state of the calling thread. Returns the states of all
-/// threads, or the failure of the first part that fails. The failure does not depend on the number of threads. Parts
-/// after the first failure are skipped if they have not begun.
+/// Divides `items` items into parts of `part` items, and calls `check` with the range of each part and the state of
+/// the calling thread, which `state` creates. Returns the states of all threads, or the failure of the first part
+/// that fails. The failure does not depend on the number of threads. Parts after the first failure are skipped if
+/// they have not begun.
 ///
 /// # Errors
-/// [`crate::error::Error::Addresses`] if the system can't start another thread; [`crate::error::Error::Stopped`] after
-/// a signal.
+/// [`crate::error::Error::Addresses`] if the operating system can't start another thread;
+/// [`crate::error::Error::Stopped`] after a signal.
 pub fn check_parts<S: Send, F: Send>(
     threads: usize,
     items: usize,
@@ -104,16 +106,17 @@ pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
 }
 
-/// Returns the share of thread number `thread` of `threads`, if `all` items are divided evenly among the threads.
+/// Returns the range of items for thread `thread` (0-based), if `all` items are divided evenly among `threads`
+/// threads.
 pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
     all * thread / threads..all * (thread + 1) / threads
 }
 
-/// Items that threads take one at a time, in order.
+/// A queue of items that threads take one at a time, in order.
 pub struct WorkList<T>(Mutex<std::vec::IntoIter<T>>);
 
 impl<T> WorkList<T> {
-    /// Makes a list of `items`.
+    /// Creates a queue of `items`.
     pub fn new(items: Vec<T>) -> WorkList<T> {
         WorkList(Mutex::new(items.into_iter()))
     }
@@ -126,9 +129,9 @@ impl<T> WorkList<T> {
 
 /// A division of items into parts, which threads take one at a time.
 pub struct Parts<'c> {
-    /// Number of items that are taken, if `shared` is `None`.
+    /// Number of items that were taken; used if `shared` is `None`.
     taken: AtomicU64,
-    /// Number of items that are taken by all MPI processes that share the items.
+    /// Counter of the items that were taken, shared by all MPI processes that divide the items among them.
     shared: Option<&'c AtomicU64>,
     total: usize,
     part: usize,

@@ -1,20 +1,19 @@
 //! Decides which rounds of a search are narrow. A narrow round has so few edges that one thread does it alone while the
 //! others sleep.
 //!
-//! A round of few edges takes less time than the threads need to meet at a barrier. The bound depends on the machine.
-//! Threads that share their cores with others wait for milliseconds, and threads with cores of their own wait for a
-//! microsecond. So the time of rounds by one thread is compared with the time of rounds by all. The result of a search
-//! does not depend on the choice.
+//! A round of few edges takes less time than the threads need to meet at a barrier. The threshold depends on the
+//! machine. Threads that share their cores with others wait for milliseconds, and threads with cores of their own
+//! wait for a microsecond. So the time of rounds by one thread is compared with the time of rounds by all. The result
+//! of a search does not depend on the choice.
 
 use crate::process::host::cores_at_hand;
 use std::time::Instant;
 
-/// Number of edges below which one thread does a round alone on any machine, if every thread has a core.
+/// Number of edges below which a round is always done by one thread, if every thread has a core.
 pub const LEAST: u64 = 1 << 11;
-/// Number of edges from which on all threads do a round together on any machine, if every thread has a core.
+/// Minimum number of edges with which a round is always done by all threads, if every thread has a core.
 const MOST: u64 = 1 << 16;
-/// Number of edges below which a round is not timed, because reading the clock would take a noticeable part of its
-/// time.
+/// Number of edges below which a round is not timed, because reading the clock would noticeably prolong it.
 const TIMED: u64 = LEAST / 4;
 /// Number of rounds by all threads whose times are compared together.
 const WINDOW: u32 = 32;
@@ -58,7 +57,7 @@ struct Round {
 }
 
 impl SerialPolicy {
-    /// Begins to measure the rounds of a search by `threads` threads.
+    /// Creates the policy of a search by `threads` threads.
     pub fn new(threads: usize) -> SerialPolicy {
         SerialPolicy::of(threads.div_ceil(cores_at_hand()) as u64)
     }
@@ -67,7 +66,7 @@ impl SerialPolicy {
         SerialPolicy { share, of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
     }
 
-    /// Returns the number of edges from which on all threads take part in a round.
+    /// Returns the minimum number of edges of a round in which all threads take part.
     pub fn bound(&self) -> u64 {
         if self.alone > 0 { self.most() } else { self.least() }
     }
@@ -124,8 +123,8 @@ impl SerialPolicy {
 mod tests {
     use super::*;
 
-    /// Simulates `count` rounds of `edges` edges. `seconds` holds the time of a round by one thread and by all threads.
-    /// Returns the number of rounds that one thread did alone.
+    /// Simulates `count` rounds of `edges` edges. `seconds` contains the time of a round by one thread, and by all
+    /// threads. Returns the number of rounds that one thread did alone.
     fn rounds(policy: &mut SerialPolicy, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
         let mut alone = 0;
         for _ in 0..count {

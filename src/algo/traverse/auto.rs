@@ -6,7 +6,7 @@ use crate::algo::searches::{Engine, EngineInput};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 
-/// Engine of strategy `auto`. It runs the engine of `[bfs]` that fits the devices.
+/// Engine of strategy `auto`. It runs the engine of `[bfs]` for the devices of the job.
 pub struct Auto<'a> {
     search: Engine<'a, [u32], bfs::search::BfsStats>,
     /// Whether the job has a single rank, so that nothing is sent.

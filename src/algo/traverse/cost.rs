@@ -1,5 +1,5 @@
-//! Estimates the cost of traversals for a plan. Memory comes from the functions that size the arrays, time from
-//! measured or estimated rates.
+//! Cost model of traversals. Memory comes from the functions that compute array sizes, time from measured or estimated
+//! rates.
 
 use super::options::{Strategy, Traverse};
 use super::{cpu, exchange, gpu};
@@ -10,12 +10,12 @@ use crate::algo::{GraphSize, RankResources};
 
 /// Nanoseconds that one thread takes for each row entry.
 const ENTRY: f64 = 6.0;
-/// Nanoseconds that a GPU takes for each row entry. The number is derived from the bytes that the GPU moves, because no
-/// GPU was available to measure.
+/// Nanoseconds that a GPU takes for each row entry. The value is derived from the memory traffic, because no GPU was
+/// available to measure.
 const ENTRY_ON_GPU: f64 = 0.1;
 /// Size of a pair (a vertex and its parent) in bytes.
 const PAIR: u64 = 8;
-/// Ratio of candidates (neighbours of the frontier) to candidates that ranks send, if repeats are dropped.
+/// Ratio of all candidates (neighbours of the frontier) to the candidates that remain after repeats are dropped.
 const LEFT: u64 = 8;
 
 /// Returns the estimated cost of the searches of `table` on a graph of size `graph`.
@@ -42,7 +42,7 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, resources: &RankResour
     SearchCost { bytes, file: 0, cached: graph.rows_bytes(false), sent, nanoseconds: [0.0, each], label }
 }
 
-/// Returns the number of vertices that rank 0 owns, and an upper bound of the number of entries in their rows.
+/// Returns the number of vertices that rank 0 owns, and an upper bound on the number of entries in their rows.
 pub(super) fn own(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
     let own = ownership(table, graph, ranks).len();
     [own as u64, graph.entries_of_rank(table.owner.block() as u64, ranks)]

@@ -1,4 +1,4 @@
-//! Chooses the engine of a traversal: an engine of `[bfs]`, or a search level by level by all ranks.
+//! Chooses the engine of a traversal: an engine of `[bfs]`, or a level-synchronous search by all ranks.
 
 use super::auto::Auto;
 use super::cpu::CpuLevels;
@@ -12,7 +12,7 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::{Engine, EngineInput};
 use crate::error::{Error, Result};
 
-/// Prepares a search on the devices that the job and all ranks choose. Collective: all ranks must call it.
+/// Chooses the devices together with all ranks, and prepares a search on them. Collective: all ranks must call it.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] if there are too many vertices for 32-bit
@@ -30,7 +30,8 @@ pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result
             comm.ranks()
         )));
     }
-    // Links are opened after the levels have reserved their memory.
+    // The memory for links is set aside here, because links are opened only after the levels have reserved their
+    // memory.
     let spare = spare + exchange::bytes(comm.ranks(), comm.nodes());
     let input = EngineInput { spare, ..input };
     let on_cpu = || CpuLevels::new(input, ownership, table.strategy);

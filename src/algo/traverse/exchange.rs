@@ -10,7 +10,7 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::time::Instant;
 
-/// Exchange of candidates (neighbours of the frontier) between a rank and the other ranks.
+/// Exchange of candidates (neighbours of the frontier) between this rank and the other ranks.
 pub struct CandidateExchange {
     /// Links to the other ranks.
     pub ranks: RankExchange,
@@ -18,7 +18,7 @@ pub struct CandidateExchange {
     inbox: Buffer<u64>,
 }
 
-/// Returns the bytes of a [`CandidateExchange`] among `ranks` ranks on `nodes` machines.
+/// Returns the size in bytes of a [`CandidateExchange`] between `ranks` ranks on `nodes` machines.
 pub fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks == 1 { 0 } else { RankExchange::bytes(ranks, nodes) + 8 * BATCH as u64 }
 }
@@ -54,9 +54,9 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Sends to each rank the range of `pairs` that `to` has for it. Claims the vertices of the pairs that this rank
-    /// receives. If another piece of the level follows (`is_last` is false), also waits for the other ranks.
-    /// Collective: all ranks must call it.
+    /// Sends to each rank the pairs in its range: `to[r]` is the range of rank `r` in `pairs`. Claims the vertices of
+    /// the pairs that this rank receives. If another piece of the level follows (`is_last` is false), also waits for
+    /// the other ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange and of `levels`.
@@ -107,7 +107,7 @@ impl CandidateExchange {
             }
             Ok(())
         })?;
-        // The time of processing pairs meanwhile is already recorded, so it is subtracted.
+        // The time for processing received pairs during the exchange is already recorded, so it is subtracted.
         let mut exchanged = 0.0;
         lap(&mut lapped, &mut exchanged);
         let taken = steps.compute() + steps.exchange - before;
@@ -118,8 +118,8 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Adds up the counts of all ranks after a step. Returns the size of the frontier on all ranks together, the
-    /// largest number of its edges on one rank, and the traffic of the step. Collective: all ranks must call it.
+    /// Adds up the counts of all ranks after a step. Returns (size of the frontier on all ranks together, largest
+    /// number of frontier edges on one rank, traffic of the step). Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.

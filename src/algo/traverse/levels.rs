@@ -1,4 +1,5 @@
-//! The trait [`Levels`]: one rank's part in a search level by level. CPUs and GPUs implement it.
+//! The trait [`Levels`]: the vertices of one rank in a level-synchronous search. There is an implementation for CPUs
+//! and one for GPUs.
 
 use super::search::{StepTimes, Traffic};
 use crate::error::Result;
@@ -8,51 +9,54 @@ use std::time::Instant;
 /// Maximum number of received pairs that a rank processes at a time.
 pub const BATCH: usize = 1 << 16;
 
-/// Size of a frontier, or of a part of it.
+/// Size of a frontier, or of the part of a frontier that one rank owns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Frontier {
-    /// Number of vertices in the frontier, or in the part.
+    /// Number of vertices.
     pub vertices: u64,
     /// Number of entries in the rows of the vertices.
     pub edges: u64,
 }
 
-/// The vertices that a rank owns, and their state in a search level by level.
+/// The vertices that a rank owns, and their state in a level-synchronous search.
 ///
-/// A *candidate* is a neighbour of the frontier, found along one edge. Prefix sums of degrees number the candidates of
-/// a level. A *piece* is a range of these numbers, which is expanded at once. A *pair* encodes a candidate in a 64-bit
-/// word: the key of the neighbour ([`VertexOwnership::key`](crate::algo::searches::ranks::VertexOwnership::key)) in the
-/// upper half, its parent in the lower half.
+/// A *candidate* is a neighbour of the frontier, found along one edge. Prefix sums of degrees give each candidate of a
+/// level an index. A *piece* is a range of these indices, whose candidates are expanded at once. A *pair* encodes a
+/// candidate in a 64-bit word: the key of the neighbour
+/// ([`VertexOwnership::key`](crate::algo::searches::ranks::VertexOwnership::key)) in the upper half, its parent in the
+/// lower half.
 pub trait Levels {
-    /// Forgets earlier searches. The frontier becomes `root` if this rank owns it, and empty otherwise. Returns the
-    /// frontier's size.
+    /// Resets the state for a new search. The frontier becomes `root` if this rank owns it, and empty otherwise.
+    /// Returns the frontier's size.
     ///
     /// # Errors
     /// Errors of the device.
     fn begin(&mut self, root: u32) -> Result<Frontier>;
 
-    /// Starts the step from a level. `all` is the size of the level's frontier on all ranks together.
+    /// Starts the step to the next level. `all` is the size of the frontier on all ranks together.
     ///
     /// # Errors
     /// Errors of the device.
     fn step(&mut self, all: Frontier) -> Result<()>;
 
-    /// Expands a piece (a range of candidates). Writes the candidates to `pairs`, which has room for all of them.
-    /// Returns the range of pairs for each rank. This rank's range is empty if it has already claimed its own vertices.
-    /// All ranges are empty if ranks read pairs directly ([`Self::pulls`]).
+    /// Expands a piece (a range of candidates). Writes the candidates to `pairs`, which must be large enough for all of
+    /// them. Returns for each rank the range of its candidates in `pairs`. This rank's range is empty if the rank has
+    /// already claimed its own vertices. All ranges are empty if ranks read pairs directly ([`Self::pulls`]).
     ///
     /// # Errors
     /// Errors of the device.
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>>;
 
-    /// Claims the vertices in `pairs`, all of which this rank owns. Vertices that were reached before the step do not
-    /// change. Other vertices keep the smallest parent.
+    /// Claims the vertices in `pairs`, all of which this rank owns: marks them as reached and sets their parents.
+    /// Vertices that were reached before the step do not change. Among several candidates of a vertex, the smallest
+    /// parent wins.
     ///
     /// # Errors
     /// Errors of the device.
     fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()>;
 
-    /// Makes the newly reached vertices the frontier. Returns the frontier's size, and the traffic of the step.
+    /// Ends the step: the newly reached vertices become the frontier. Returns the frontier's size, and the traffic of
+    /// the step.
     ///
     /// # Errors
     /// Errors of the device.
@@ -67,12 +71,12 @@ pub trait Levels {
     /// Returns the maximum number of candidates that can be expanded at once (a piece).
     fn piece_capacity(&self) -> u64;
 
-    /// Returns how many pairs are copied to the host if `piece` candidates are expanded at once.
+    /// Returns the required capacity of the host buffer, in pairs, if `piece` candidates are expanded at once.
     fn host_pairs(&self, piece: u64) -> u64 {
         piece
     }
 
-    /// Returns true if a GPU does the work.
+    /// Returns true if the vertices are in GPU memory and expanded there.
     fn is_on_gpu(&self) -> bool {
         false
     }
@@ -82,8 +86,8 @@ pub trait Levels {
         false
     }
 
-    /// Waits until all work that was started is done. Then other ranks may use this rank's results, and this rank no
-    /// longer reads theirs.
+    /// Waits until all work that was started is complete. Then other ranks may read this rank's results, and this rank
+    /// no longer reads theirs.
     ///
     /// # Errors
     /// Errors of the device.
@@ -106,7 +110,7 @@ pub fn pair(key: u32, parent: u32) -> u64 {
     u64::from(key) << 32 | u64::from(parent)
 }
 
-/// Adds the seconds since `started` to `step`, and sets `started` to the present time.
+/// Adds the seconds since `started` to `step`, and sets `started` to the current time.
 pub fn lap(started: &mut Instant, step: &mut f64) {
     let now = Instant::now();
     *step += (now - *started).as_secs_f64();

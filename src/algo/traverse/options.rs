@@ -1,4 +1,4 @@
-//! The options of `[traverse]`.
+//! Options in the job table `[traverse]`.
 
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, SEED, VALIDATE, WRITE};
@@ -7,29 +7,28 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
-/// Options of traversal level by level.
+/// Options of level-synchronous traversal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traverse {
-    /// The sources, and what to do with their results.
+    /// Options of all searches: the sources, and whether to validate and write their results.
     #[serde(flatten)]
     pub options: Options,
-    /// Method that takes the search from one level to the next. All methods give the same trees.
+    /// Method of the step from one level to the next. All methods find the same trees.
     pub strategy: Strategy,
-    /// Rule that assigns an owner (a rank) to each vertex.
+    /// Rule that assigns an owner (an MPI rank) to each vertex.
     pub owner: OwnerRule,
 }
 
-/// Method that takes a search from one level to the next.
+/// Method of the step from one level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Ranks sort candidates (neighbours of the frontier) and drop repeats before they send them. This is the published
-    /// method.
+    /// The published method: ranks sort candidates (neighbours of the frontier) and drop repeats before they send them.
     #[default]
     SortUnique,
-    /// Ranks claim vertices by atomic operations, and send all candidates.
+    /// The simple method: ranks claim vertices by atomic operations, and send all candidates, including repeats.
     Atomic,
-    /// The search uses an engine of `[bfs]`, which is fastest.
+    /// The fastest method: the engines of `[bfs]` search.
     Auto,
 }
 

@@ -1,4 +1,4 @@
-//! Details of `[traverse]` searches, for the report.
+//! Details of `[traverse]` searches for the report.
 
 use super::search::{RankTimes, StepTimes, TraverseLevel, TraverseStats};
 use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
@@ -12,11 +12,11 @@ pub struct TraverseDetails {
     pub seconds: f64,
     /// Traversed edges per second.
     pub teps: f64,
-    /// Compute seconds of the rank that computed longest ("the slowest rank").
+    /// Computation time, in seconds, of the rank that computed longest ("the slowest rank").
     pub compute_seconds: f64,
     /// Seconds that the slowest rank spent on exchange, including waiting.
     pub communication_seconds: f64,
-    /// Part of `communication_seconds` in which the slowest rank waited for others.
+    /// Seconds, included in `communication_seconds`, in which the slowest rank waited for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_seconds: Option<f64>,
     /// Number of row entries (neighbours) checked.
@@ -29,7 +29,7 @@ pub struct TraverseDetails {
     pub unpruned_bytes: u64,
     /// Statistics of the first levels, in order. The report limits their number.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds of each kind of step, averaged over ranks.
+    /// Seconds spent in each kind of step, averaged over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepTimes>,
     /// Times of each rank.

@@ -10,24 +10,24 @@ pub use crate::algo::searches::{NONE, Search};
 pub struct TraverseStats {
     /// Number of vertices reached, including the root.
     pub reached: u64,
-    /// Level of the vertices that are farthest from the root.
+    /// Distance, in levels, from the root to the farthest reached vertices.
     pub depth: u64,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Compute seconds of the rank that computed longest ("the slowest rank").
+    /// Computation time, in seconds, of the rank that computed longest ("the slowest rank").
     pub compute_seconds: f64,
     /// Seconds in which the slowest rank exchanged candidates with others or waited for them.
     pub communication_seconds: f64,
-    /// Part of `communication_seconds` in which the slowest rank waited for others.
+    /// Seconds, included in `communication_seconds`, in which the slowest rank waited for others.
     #[serde(default)]
     pub waiting_seconds: f64,
     /// Number of row entries (neighbours) checked.
     pub expanded: u64,
-    /// Traffic between ranks in all levels, including levels that `levels` leaves out.
+    /// Traffic between ranks in all levels, including levels that are not listed in `levels`.
     pub sent: Traffic,
     /// The first 1000 levels, in order. The first level is the root alone.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds of each kind of step, averaged over ranks. `None` if steps are not measured separately.
+    /// Seconds spent in each kind of step, averaged over ranks. `None` if steps are not measured separately.
     pub steps: Option<StepTimes>,
     /// Times of each rank, indexed by rank.
     pub ranks: Vec<RankTimes>,
@@ -73,13 +73,13 @@ pub struct TraverseLevel {
     /// Number of row entries (neighbours) checked. With strategy `auto`, they include neighbours of vertices outside
     /// the frontier.
     pub expanded: u64,
-    /// Value of [`Traffic::pruned`] for this level; `None` if it is not measured by level.
+    /// Value of [`Traffic::pruned`] for this level; `None` if it is not measured per level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<u64>,
-    /// Value of [`Traffic::sent_bytes`] for this level; `None` if it is not measured by level.
+    /// Value of [`Traffic::sent_bytes`] for this level; `None` if it is not measured per level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_bytes: Option<u64>,
-    /// Value of [`Traffic::unpruned_bytes`] for this level; `None` if it is not measured by level.
+    /// Value of [`Traffic::unpruned_bytes`] for this level; `None` if it is not measured per level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpruned_bytes: Option<u64>,
     /// Duration of the step in seconds.
@@ -101,8 +101,8 @@ impl Traffic {
     /// Size in bytes of a pair (a vertex and its parent).
     const PAIR: u64 = 8;
 
-    /// Adds `pruned` dropped candidates, and `pairs` pairs that were sent. `unpruned` is the number of candidates for
-    /// vertices of other ranks before repeats were dropped.
+    /// Counts the traffic of a rank: `pruned` candidates that were dropped, and `pairs` pairs that were sent.
+    /// `unpruned` is the number of candidates for vertices of other ranks before repeats were dropped.
     pub fn add(&mut self, pruned: u64, pairs: u64, unpruned: u64) {
         self.pruned += pruned;
         self.sent_bytes += Traffic::PAIR * pairs;
@@ -128,7 +128,7 @@ pub struct StepTimes {
     pub waiting: f64,
     /// Seconds for updating parents and for making the next frontier from newly reached vertices.
     pub update: f64,
-    /// Seconds of GPU kernels, which are part of the steps above.
+    /// Execution time of GPU kernels in seconds, which is included in the times of the steps above.
     pub kernels: f64,
 }
 
@@ -150,7 +150,7 @@ impl StepTimes {
         [prefix_sum, search, sort, unique, exchange, waiting, update, kernels]
     }
 
-    /// Returns the step times from numbers in the order of [`Self::numbers`].
+    /// Creates step times from numbers in the order of [`Self::numbers`].
     pub fn of([prefix_sum, search, sort, unique, exchange, waiting, update, kernels]: [f64; 8]) -> StepTimes {
         StepTimes { prefix_sum, search, sort, unique, exchange, waiting, update, kernels }
     }
@@ -161,7 +161,7 @@ impl StepTimes {
 pub struct RankTimes {
     /// Seconds of computation.
     pub compute_seconds: f64,
-    /// Seconds of exchanges, without waiting for other ranks to start them.
+    /// Seconds of exchanges, excluding the time spent waiting for other ranks to start them.
     pub exchange_seconds: f64,
     /// Seconds of waiting for other ranks.
     pub waiting_seconds: f64,

@@ -1,4 +1,4 @@
-//! Connects the table `[traverse]` to the driver of searches.
+//! Implements [`SearchTable`] for the job table `[traverse]`.
 
 use super::options::{KEYS, OWNER, STRATEGY, Strategy};
 use super::search::TraverseStats;

@@ -1,22 +1,25 @@
 //! Counts the comparisons of a plain merge of sorted rows, in two orders of the vertices. The counts show what an order
 //! saves a program that intersects rows by merging them.
 //!
-//! In an order of the vertices, row `u` has the neighbours after `u`. An edge from `u` to a later `v` merges `A`, the
-//! part of row `u` after `v`, with `B`, row `v`. Each step compares the next entries of both and passes the smaller one,
-//! or both if they are equal. The merge ends with the first row that ends. Rows whose ranges of values do not overlap are
-//! not merged. Of the rules that were tried, only this one gives the published counts of email-Eu-core, 745,528 and
-//! 370,279. The published order by degree ascends; every end of an edge counts, so a loop counts twice; and ties are in
-//! the order of ids.
+//! In an order of the vertices, row `u` contains the neighbours that come after `u`. For each edge from `u` to a
+//! later `v`, two lists are merged: `A`, the entries of row `u` after `v`, and `B`, row `v`. Each step compares the
+//! next entries of both lists and passes the smaller one, or both if they are equal. The merge ends when one list
+//! ends. Lists whose ranges of values do not overlap are not merged. Of the rules that were tried, only this one
+//! yields the published counts of email-Eu-core, 745,528 and 370,279. The published order by degree is ascending. In
+//! it, every endpoint of an edge counts, so a self-loop counts twice, and ties are in the order of ids.
 //!
-//! Nothing is merged here. A merge ends at the smaller of the two last entries, `m`. Its steps are the entries of `A` up
-//! to `m`, plus those of `B` up to `m`, less the common entries. Over all edges, the common entries are the triangles.
-//! * If `B` ends first, row `u` and the length and last entry of row `v` give both numbers.
-//! * Otherwise row `u` gives the entries of `A`. Row `v` gives the entries of `B`, up to the last entry of row `u`.
+//! The steps are computed without merging. A merge ends at the smaller of the two last entries, `m`. Its number of
+//! steps is the number of entries of `A` up to `m`, plus the number of entries of `B` up to `m`, minus the number of
+//! common entries. Over all edges, the common entries are the triangles.
+//! * If `B` ends first, both numbers follow from row `u` and from the length and the last entry of row `v`.
+//! * Otherwise row `u` yields the number of entries of `A`. Row `v` yields the number of entries of `B`, up to the
+//!   last entry of row `u`.
 //!
-//! So one pass finds the first and last entry and the length of each row, in 12 bytes a vertex. A second pass looks
-//! these up for all neighbours. Both passes read every row whole, in any order. A table maps its ids (4 bytes each).
-//! Both orders together read 32 bytes of rows for each edge: 170 GB for a file of 40 GiB, which has 5.4e9 edges. Rows in
-//! the order of ids would take another partition and sort of the input, and a merge would read rows at random.
+//! So one pass finds the first and last entry and the length of each row, in 12 bytes per vertex. A second pass looks
+//! these up for all neighbours. Both passes read every row completely, in any order. A table maps each id of a row to
+//! its position in the order (4 bytes each). Both orders together read 32 bytes of rows for each edge: 170 GB for a
+//! file of 40 GiB, which has 5.4e9 edges. Storing rows in the order of ids would need another partition and sort of
+//! the input, and merging them would read rows at random.
 
 use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::round::{self, RoundEnd};
@@ -40,14 +43,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Error message for a directed graph. It stores only the lower halves of undirected rows, and the count needs both
-/// halves.
+/// Error message for a directed graph, which is stored as the lower halves of undirected rows only. The count needs
+/// both halves.
 pub(super) const NEEDS_UNDIRECTED: &str =
     "[triangle] comparisons needs undirected edges; remove directed from [input], or remove comparisons";
 
-/// Number of rounds of an order, after each of which a checkpoint may be saved.
+/// Number of rounds for each order of the vertices. After each round, a checkpoint may be saved.
 const ROUNDS: usize = 64;
-/// Smallest number of parts of rows in a round.
+/// Minimum number of row parts (ranges of vertices) in a round.
 const LEAST_PARTS: usize = 16;
 
 /// An order of vertices.
@@ -55,18 +58,19 @@ const LEAST_PARTS: usize = 16;
 enum Order {
     /// Ascending ids.
     Input,
-    /// Ascending degree, which counts every end of an edge in the input; ties by ascending id.
+    /// Ascending degree, which counts every endpoint of an edge in the input; ties by ascending id.
     Degree,
 }
 
 /// The orders for which comparisons are counted, one after the other.
 const ORDERS: [Order; 2] = [Order::Input, Order::Degree];
 
-/// Progress of the count: the number of entries that all merges read before they end, in each of [`ORDERS`].
+/// Progress of the count. `sums` contains, for each of [`ORDERS`], the number of row entries that all merges so far
+/// read before they end.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct MergedEntries {
     sums: [u128; 2],
-    /// Number of finished parts of rows, added up over both orders.
+    /// Number of finished row parts, added up over both orders.
     done: usize,
     /// Seconds of counting, including earlier runs.
     pub(super) seconds: f64,
@@ -81,7 +85,7 @@ impl MergedEntries {
     }
 }
 
-/// Returns the bytes of memory that the count takes with `threads` threads.
+/// Returns the memory in bytes that the count takes with `threads` threads.
 pub(super) fn bytes(graph: &GraphSize<'_>, threads: usize) -> u64 {
     let GraphSize { vertices, ids, reading, longest_whole_row, .. } = *graph;
     let passes = 12 * vertices + row_bytes(longest_whole_row.min(vertices), threads);
@@ -95,8 +99,8 @@ fn row_bytes(longest: u64, threads: usize) -> u64 {
 /// Counts the entries of all merges, or resumes the count of an earlier run. Collective.
 ///
 /// # Errors
-/// [`Error::Usage`] for a directed graph, and if loops must be counted but the job reads no input; [`Error::Limit`];
-/// errors of reading the rows and the input; disk errors; [`Error::Stopped`].
+/// [`Error::Usage`] for a directed graph, and if self-loops must be counted but the job reads no input;
+/// [`Error::Limit`]; errors of reading the rows and the input; disk errors; [`Error::Stopped`].
 pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<MergedEntries> {
     let Run { comm, threads, budget, .. } = *run;
     if reports_for_node(comm, run.devices.workspace.is_some()) {
@@ -107,9 +111,9 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<MergedEntries> {
         return Err(no_loops());
     }
     let file = graph.degrees()?;
-    // Reserve this memory while `Neighbours` decides how to read rows, because it uses what is left.
+    // Reserve this memory while `Neighbours` decides how to read rows, because it uses the memory that is left.
     let others = budget.reserve(16 * graph.info.connected, "places and ends of rows (16 bytes for each vertex)")?;
-    // All ranks know all parts, so rounds do not depend on the number of ranks.
+    // All ranks have the same list of parts, so rounds do not depend on the number of ranks.
     let rows = Neighbours::new(graph, file.body_as_u32()?, &Comm::Solo, budget)?;
     drop(others);
     let mut checkpoint = Checkpoint::new(run.units.files()?.join("comparisons"), run.units.key);
@@ -181,13 +185,13 @@ fn load(saved: &Saved, all: usize) -> Result<MergedEntries> {
     }
 }
 
-/// Returns the share of this rank in `parts`, a range of parts.
+/// Returns the subrange of `parts`, a range of part indices, that this rank counts.
 fn own(parts: &Range<usize>, comm: &Comm) -> Range<usize> {
     let own = share(parts.len(), comm.rank(), comm.ranks());
     parts.start + own.start..parts.start + own.end
 }
 
-/// Returns the place of each vertex in an order. Collective.
+/// Returns the position of each vertex in an order. Collective.
 fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     let Graph { folder, info, .. } = graph;
     let mut places: Buffer<u32> =
@@ -212,7 +216,7 @@ fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
         let run = runs.partition_point(|&(_, _, end)| end <= u64::from(v));
         u64::from(runs[run].0) + 2 * u64::from(loops[id])
     };
-    // A counting sort: how many vertices have each degree, then the next place of each degree.
+    // A counting sort: first the number of vertices of each degree, then the next position for each degree.
     let mut next: BTreeMap<u64, u32> = BTreeMap::new();
     vertices().for_each(|(id, &v)| *next.entry(degree(id, v)).or_default() += 1);
     next.values_mut().fold(0, |first, next| first + std::mem::replace(next, first));
@@ -224,14 +228,15 @@ fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     Ok(places)
 }
 
-/// Returns the error for a prepared graph whose input had loops. A job that reads only the prepared graph can't count
-/// them.
+/// Returns the error for a prepared graph whose input had self-loops. A job that reads only the prepared graph can't
+/// count them.
 fn no_loops() -> Error {
     let why = "[triangle] comparisons counts the loops of the input, which a prepared graph lacks";
     Error::Usage(format!("{why}: name the input itself as path in [input], in place of prepared"))
 }
 
-/// Returns the number of loops of each dense id. Rows have no loops, so this reads the input again. Collective.
+/// Returns the number of self-loops of each dense id. Rows contain no self-loops, so this reads the input again.
+/// Collective.
 fn loops(graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     let Run { comm, threads, budget, .. } = *run;
     let open = run.input.ok_or_else(no_loops)?;
@@ -266,11 +271,12 @@ fn summed(values: Buffer<AtomicU32>, comm: &Comm) -> Buffer<u32> {
     values
 }
 
-/// First entry, last entry and length of each row in an order, by the place of its vertex. All are 0 for an empty row.
+/// First entry, last entry and length of each row in an order, indexed by the position of the row's vertex. All three
+/// are 0 for an empty row.
 struct RowEnds(Buffer<u32>);
 
 impl RowEnds {
-    /// Finds the ends of all rows, by reading the rows. Collective.
+    /// Reads all rows, and finds the first entry, last entry and length of each. Collective.
     fn find(rows: &Neighbours<'_>, places: &[u32], run: &Run<'_>) -> Result<RowEnds> {
         let purpose = "ends of rows in another order (12 bytes for each vertex)";
         let ends: Buffer<AtomicU32> = run.budget.zeroed(3 * places.len(), purpose)?;
@@ -292,7 +298,7 @@ impl RowEnds {
     }
 }
 
-/// The adjacency rows, and the place of each vertex in an order.
+/// The adjacency rows, and the position of each vertex in an order.
 struct RowsInOrder<'a> {
     rows: &'a Neighbours<'a>,
     places: &'a [u32],
@@ -300,7 +306,7 @@ struct RowsInOrder<'a> {
 }
 
 impl RowsInOrder<'_> {
-    /// Returns the number of entries that the merges for the rows in `parts` read.
+    /// Returns the sum of [`Self::entries_of_row`] over the rows in `parts`.
     fn entries(&self, parts: &[Range<usize>], threads: usize) -> Result<u128> {
         pass(self.rows, parts, self.places, threads, |at, row| {
             row.sort_unstable();
@@ -309,8 +315,8 @@ impl RowsInOrder<'_> {
         })
     }
 
-    /// Returns the number of merged entries that are found from the row of the vertex at place `at`. `before` and
-    /// `after` have the places of its neighbours, ascending.
+    /// Returns the number of entries that merges read, as far as it follows from the row of the vertex at position
+    /// `at`. `before` and `after` contain the positions of its neighbours before and after it, ascending.
     fn entries_of_row(&self, at: u32, before: &[u32], after: &[u32]) -> u128 {
         let Some(&last) = after.last() else { return 0 };
         let up_to = |row: &[u32], end: u32| row.partition_point(|&v| v <= end);
@@ -341,8 +347,8 @@ impl RowsInOrder<'_> {
     }
 }
 
-/// Calls `each` for all vertices in `parts`, with the place of the vertex and the places of its neighbours in any order.
-/// Returns the sum of the results.
+/// Calls `each` for all vertices in `parts`, in any order, with the position of the vertex and the positions of its
+/// neighbours. Returns the sum of the results.
 fn pass(
     rows: &Neighbours<'_>,
     parts: &[Range<usize>],

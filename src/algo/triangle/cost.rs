@@ -27,7 +27,7 @@ const CORNER: f64 = 1.05;
 /// Nanoseconds that counts per vertex add for each triangle and each doubling of the number of vertices beyond
 /// [`CORNER_VERTICES`], on one thread.
 const CORNER_DOUBLING: f64 = 0.46;
-/// Number of vertices up to which a triangle takes [`CORNER`] alone.
+/// Number of vertices up to which counts per vertex add only [`CORNER`] for each triangle.
 const CORNER_VERTICES: f64 = 65_536.0;
 /// Nanoseconds that counts per vertex add for each edge to a hub, on one thread.
 const HUB_CORNERS: f64 = 59.0;
@@ -52,7 +52,7 @@ const SUPPORTS_ON_GPU: f64 = 5e10;
 const SUPPORT_FROM_GPU: f64 = 2.0;
 /// Nanoseconds in which one thread merges an edge into a file of rows for a GPU.
 const MERGED: f64 = 50.0;
-/// Bytes of a page. File sizes on disk are multiples of it.
+/// Size of a page in bytes. The disk space of a file is a multiple of it.
 const PAGE: u64 = 4096;
 
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
@@ -65,7 +65,7 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
 fn with_comparisons(counted: Cost, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (bytes, trials) = (comparisons::bytes(graph, resources.threads), u64::from(resources.trials));
     let nanoseconds = COMPARED * graph.entries() as f64 + REREAD * graph.edges as f64;
-    // Ranks add up the numbers of loops, and the ends of rows in both orders.
+    // Ranks add up the numbers of self-loops, and the row ends of both orders.
     let exchanged = trials * 2 * (4 * graph.ids + 2 * 12 * graph.vertices) * (resources.ranks as u64 - 1);
     Cost {
         host_memory: counted.host_memory.max(bytes),
@@ -78,7 +78,7 @@ fn with_comparisons(counted: Cost, graph: &GraphSize<'_>, resources: &RankResour
     }
 }
 
-/// Returns the cost of counting without counts per edge.
+/// Returns the cost of counting triangles in total or per vertex.
 fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (per_vertex, is_directed) = (table.has_columns(), table.counted(graph.direction) == Counted::Links);
     let [host_memory, least_host_memory] = host_memory(graph, resources, (per_vertex, is_directed));
@@ -89,7 +89,8 @@ fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
         true => (results(graph, resources) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
-    // Each rank receives its share of the counts from all ranks, adds it up, and sends the sums to the leader.
+    // Each rank receives the counts of its section of the vertices from all ranks, adds it up, and sends the sums to
+    // the leader.
     let gathered =
         if per_vertex && resources.ranks > 1 { trials * 8 * graph.vertices * resources.ranks as u64 } else { 0 };
     let mut work = ExpectedWork::of(graph.degrees);
@@ -119,7 +120,7 @@ fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     }
 }
 
-/// Returns the cost of counting per edge.
+/// Returns the cost of counting triangles per edge.
 fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let ([host_memory, least_host_memory], groups) = per_edge::host_memory(table, graph, resources);
     let trials = u64::from(resources.trials);
@@ -141,13 +142,14 @@ fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     }
 }
 
-/// Returns two numbers of bytes of host memory: for the fastest settings, and the minimum. With a GPU, both are the
-/// bytes of the counts per vertex, and, for links, of what the host does before and after.
+/// Returns the host memory in bytes as two values: for the fastest settings, and the minimum. With a GPU, both are
+/// the size of the counts per vertex and, for links, the memory in which the host merges rows and counts degrees.
 fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is_directed): (bool, bool)) -> [u64; 2] {
     let (GraphSize { vertices, edges, longest_row, .. }, threads) = (*graph, resources.threads);
     let counts = if per_vertex { 8 * vertices } else { 0 };
     if resources.on_gpu {
-        // A row of a block counts as an entry at least, in one of the two rows of its vertex.
+        // Each vertex of a block has an entry in at least one of its two rows, so there are at most two rows per
+        // entry.
         let block = per_edge::largest_block(graph);
         let block = merged_rows::block_bytes(2 * block.min(vertices), block, longest_row);
         let merging = block.max(links::degrees_bytes(threads, vertices, longest_row));
@@ -164,7 +166,8 @@ fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is
     })
 }
 
-/// Returns the bytes of the columns `triangles`, `degree` and `clustering`, and of the ids if they are sparse.
+/// Returns the size in bytes of the columns `triangles`, `degree` and `clustering`, and of the ids if they are
+/// sparse.
 fn results(graph: &GraphSize<'_>, resources: &RankResources) -> u64 {
     let columns = 2 * resources.format.row_bytes(8, 20) + resources.format.row_bytes(4, 10);
     let row = columns + if graph.sparse { 8 } else { 0 };
@@ -191,8 +194,8 @@ pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources)
     results + (work.triangles * corner + others) / 1e9 / resources.all_threads()
 }
 
-/// Returns the estimated seconds of one trial per edge, without writing results. A unit whose blocks are in two groups
-/// is counted twice.
+/// Returns the estimated seconds of one trial that counts per edge, without writing results. A unit whose blocks are
+/// in two groups is counted twice.
 fn supports(work: &ExpectedWork, groups: u64, resources: &RankResources) -> f64 {
     let of_edges = if resources.on_gpu {
         (work.triangles / SUPPORTS_ON_GPU + SUPPORT_FROM_GPU * work.edges / 1e9) / resources.ranks as f64
@@ -232,7 +235,7 @@ mod tests {
     #[test]
     fn a_cpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let one = resources(1, 1, false);
-        // Scale, edges per vertex, seconds of counting, and seconds of counting per vertex.
+        // Scale, edges per vertex, seconds of counting in total, and seconds of counting per vertex.
         for (scale, edge_factor, counted, per_vertex) in [
             (18, 16, 0.22, 0.58),
             (18, 64, 0.73, 4.29),
@@ -269,7 +272,8 @@ mod tests {
         }
     }
 
-    /// More trials and per-vertex results take more disk space; the counts are in memory only once.
+    /// Checks that more trials and results per vertex take more disk space, and that the counts are in memory only
+    /// once.
     #[test]
     fn results_at_vertices_take_memory_and_disk() {
         let degrees = likely::degrees(1 << 20, 1 << 16, likely::GRAPH500);

@@ -22,12 +22,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-/// Bytes of a unit's result in the journal: triangles, probes (tested wedges) and nanoseconds.
+/// Size in bytes of a unit's result in the journal: triangles, probes (tested wedges) and nanoseconds, 8 bytes each.
 pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the seconds that all
-/// units took (including earlier runs), and the time of each pair of blocks. If `per_edge` is given, also counts per edge,
-/// into these files.
+/// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the seconds that
+/// all units took (including earlier runs), and the time of each pair of blocks. If `per_edge` is given, also counts
+/// per edge and writes those counts to its files.
 ///
 /// # Errors
 /// Errors of counting and of the disk.
@@ -61,16 +61,17 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
     })
 }
 
-/// The counter of a rank.
+/// The backend of a rank, and the rows that it counts.
 pub(super) struct RankCounter<'a> {
-    /// `None` if other ranks have GPUs and this one does not.
+    /// The device that counts; `None` if other ranks have GPUs and this one does not.
     pub(super) backend: Option<Box<dyn Backend + 'a>>,
-    /// The rows that it counts, unless they are those of the graph.
+    /// The merged rows that a GPU counts in a directed graph; `None` if the backend counts the rows of the graph
+    /// itself.
     pub(super) merged: Option<BlockStore>,
 }
 
-/// Creates the counter for the triangles of `graph`. If `per_vertex` is given, it also counts per vertex: triangles, or
-/// links in a directed graph. Collective.
+/// Creates the backend that counts the triangles of `graph`. If `per_vertex` is given, it also counts per vertex:
+/// triangles, or in a directed graph links (directed edges between neighbours). Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`]; disk errors.
@@ -114,7 +115,7 @@ pub(super) fn counter<'a>(
     Ok(RankCounter { backend, merged: None })
 }
 
-/// The journal of a count, and the sums over the units in it.
+/// The journal of counted units, and the sums over the units in it.
 struct UnitJournal<'a> {
     journal: Journal,
     folder: PathBuf,
@@ -127,8 +128,8 @@ struct UnitJournal<'a> {
 }
 
 impl<'a> UnitJournal<'a> {
-    /// Opens the journal. Returns it with the sums over its units, and the numbers of these units. If `per_edge` is
-    /// given, leaves out the units of blocks for which no counts per edge are stored.
+    /// Opens the journal. Returns it with the sums over its units, and the ids of these units. If `per_edge` is
+    /// given, leaves out units whose partner block has no stored counts per edge.
     fn open(run: &Run<'a>, graph: &BlockStore, per_edge: Option<&SupportFiles>) -> Result<(Self, Vec<u64>)> {
         let (journal, mut records) = run.units.journal()?;
         let blocks = graph.len();
@@ -156,7 +157,7 @@ impl<'a> UnitJournal<'a> {
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
         let now = Instant::now();
         let mut left = (now - self.last).as_nanos() as u64;
-        // Time spent on parts that complete no unit counts for the units that are completed next.
+        // Time spent on parts that complete no unit is added to the units that are completed next.
         self.last = if units.is_empty() { self.last } else { now };
         // Units that were counted together share their time.
         let records = units.iter().enumerate().map(|(i, &(unit, count))| {
@@ -179,7 +180,8 @@ impl<'a> UnitJournal<'a> {
         signals::check()
     }
 
-    /// Returns the sum over all units, their seconds, their number, and the time of each pair of blocks.
+    /// Syncs the journal. Returns the sum over all units, the seconds that they took, their number, and the time of
+    /// each pair of blocks.
     fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;
         Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))

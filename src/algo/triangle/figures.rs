@@ -1,19 +1,20 @@
-//! Figures (charts) of triangle counting: the time of each pair of blocks, and clustering by degree.
+//! Charts of triangle counting: the time of each pair of blocks, and clustering by degree.
 
 use super::output::{ClusteringBin, EdgeSupport, PairTimes, SIDE, TriangleDetails};
 use super::units::blocks_of;
 use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
 use crate::store::journal::Record;
 
-/// Returns the charts of an unfinished count, from the records in its journal. `total` is the number of all pairs of
-/// blocks.
+/// Returns the charts of an unfinished count, from the records in its journal. `total` is the number of units (pairs
+/// of blocks) of the graph.
 pub(super) fn so_far(records: &[Record], total: u64) -> Vec<Figure> {
     heat(&times_so_far(records, total)).into_iter().collect()
 }
 
-/// Adds up the times of pairs of blocks from journal records. `total` is the number of all pairs of blocks.
+/// Adds up the times of pairs of blocks from journal records. `total` is the number of units (pairs of blocks) of the
+/// graph.
 fn times_so_far(records: &[Record], total: u64) -> PairTimes {
-    // The number of blocks follows from the number of the last unit.
+    // The number of blocks follows from the id of the last unit.
     let blocks = total.checked_sub(1).map_or(0, |last| blocks_of(last).1 as usize + 1);
     let mut pairs = PairTimes::new(blocks);
     for [unit, nanoseconds] in records.iter().filter_map(|record| Some([record.unit, record.words::<3>()?[2]])) {
@@ -59,7 +60,7 @@ fn heat(pairs: &PairTimes) -> Option<Figure> {
     Some(Figure::new("Time of pairs of blocks", caption, axes, Marks::Heat(heat)))
 }
 
-/// Returns the chart of the number of edges by their number of triangles.
+/// Returns the chart that shows how many edges are in how many triangles.
 pub(super) fn of_edges(edges: &EdgeSupport) -> Figure {
     let bins: Vec<_> =
         edges.bins.iter().map(|bin| (f64::from(bin.from), f64::from(bin.to), bin.edges as f64)).collect();

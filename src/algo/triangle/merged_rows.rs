@@ -1,8 +1,9 @@
-//! Rows of codes in files, from which a GPU counts the links of a directed graph. The row of a vertex has a code for each
-//! smaller neighbour: twice the neighbour, plus 1 if the edge goes both ways.
+//! Files of merged rows, from which a GPU counts the links of a directed graph (the directed edges between the
+//! neighbours of each vertex). The merged row of a vertex contains a *code* for each neighbour with a smaller id:
+//! twice the neighbour's id, plus 1 if the edge goes both ways.
 //!
-//! The host merges the out-row and the in-row of each vertex into its row of codes, once per trial. Block `b` has the
-//! rows of the vertices whose out-rows are in block `b` of the graph, so units are the same as those of a CPU.
+//! The host merges the out-row and the in-row of each vertex, once per trial. Block `b` of the files contains the
+//! vertices whose out-rows are in block `b` of the graph, so a GPU counts the same units (pairs of blocks) as a CPU.
 
 use crate::algo::triangle::cpu::links::merged;
 use crate::error::Result;
@@ -14,17 +15,17 @@ use crate::process::signals;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// Returns the bytes of memory that merging a block of `rows` rows with `entries` entries takes. The in-row of its last
-/// vertex may be in the next block. No row has more than `row` entries.
+/// Returns the memory in bytes that merging a block of `rows` rows with `entries` entries takes. No row has more than
+/// `row` entries. The in-row of the last vertex may be in the next block, so it is added.
 pub(super) fn block_bytes(rows: u64, entries: u64, row: u64) -> u64 {
     4 * (rows + entries + row)
 }
 
-/// Merges the rows of `graph` into files of the folder `folder`, and opens them. `key` identifies the files. Takes
-/// memory for at most `threads` blocks at a time.
+/// Merges the rows of `graph` into files in `folder`, and opens them. `key` identifies the files. Merges at most
+/// `threads` blocks at a time, and fewer if `budget` has no memory for them.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], disk errors, a stop.
+/// [`crate::Error::Limit`], disk errors, [`crate::Error::Stopped`].
 pub(super) fn build(
     graph: &BlockStore,
     (folder, key): (&Path, u64),
@@ -45,7 +46,7 @@ pub(super) fn build(
             let (ends, codes) = merged(graph, rows.start as u32..rows.end as u32);
             let starts = std::iter::once(&0).chain(&ends);
             let lengths: Vec<u32> = ends.iter().zip(starts).map(|(end, start)| end - start).collect();
-            // The files are made again after a loss of power.
+            // Do not wait until the file is durable: after a power failure it is built again.
             let _pending = stored::write(folder, key, &layout, b, &[(&lengths, &codes)])?;
             graph.release(b);
             Ok(())

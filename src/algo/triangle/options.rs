@@ -10,14 +10,15 @@ use serde::{Deserialize, Serialize};
 pub struct Triangle {
     /// Whether to count triangles per vertex as well, and write `out/triangles`, `out/degree` and `out/clustering`.
     pub per_vertex: bool,
-    /// `Directed` to count the directed edges between the neighbours of each vertex as well, and write `out/links`,
-    /// `out/degree` and `out/clustering`.
+    /// Kind of clustering coefficient: `Directed` to count the directed edges between the neighbours of each vertex
+    /// as well, and write `out/links`, `out/degree` and `out/clustering`.
     #[serde(default, skip_serializing_if = "Direction::is_undirected")]
     pub clustering: Direction,
     /// Whether to count triangles per edge as well, and write `out/triangle/source`, `target` and `support`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_edge: bool,
-    /// Whether to count the comparisons of a plain merge of rows as well: with vertices ordered by id, and by degree.
+    /// Whether to count the comparisons of a plain merge of sorted rows as well, once with vertices ordered by id and
+    /// once by degree.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub comparisons: bool,
 }
@@ -71,8 +72,8 @@ impl Triangle {
         self.clustering == Direction::Directed
     }
 
-    /// Returns what a GPU counts in addition to the triangles of each pair of blocks. `direction` says whether the graph is
-    /// directed. The links of an undirected graph follow from the triangles.
+    /// Returns what a GPU counts in addition to the triangles of each pair of blocks. `direction` is the direction of
+    /// the graph. The links of an undirected graph follow from the triangles.
     pub(super) fn counted(&self, direction: Direction) -> Counted {
         match (self.per_edge, self.has_columns(), direction) {
             (true, ..) => Counted::Edges,

@@ -42,30 +42,31 @@ pub struct TriangleOutput {
     pub wedges: u128,
     /// Three times the number of triangles, divided by the number of wedges; 0 without wedges.
     pub transitivity: f64,
-    /// Sum of the links of all vertices (directed edges between neighbours), if they are counted.
+    /// Number of links (directed edges between the neighbours of a vertex), added up over all vertices; `None` if
+    /// they are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<u128>,
-    /// Figures of the edges, if triangles are counted per edge.
+    /// Statistics of the triangles per edge; `None` if they are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support: Option<EdgeSupport>,
-    /// Comparisons of a plain merge of rows, if they are counted.
+    /// Comparisons of a plain merge of sorted rows; `None` if they are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparisons: Option<Comparisons>,
 }
 
-/// Comparisons of a plain merge of sorted rows, in two orders of the vertices.
+/// Numbers of comparisons that a plain merge of sorted rows makes, with the vertices in two orders.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparisons {
-    /// Comparisons in the order of the input's ids.
+    /// Number of comparisons with vertices in the order of the input's ids.
     pub input_order: u128,
-    /// Comparisons in ascending order of degree.
+    /// Number of comparisons with vertices in ascending order of degree.
     pub degree_order: u128,
-    /// Comparisons in the order of ids, divided by the comparisons in the order of degree; 0 if there are none.
+    /// `input_order` divided by `degree_order`; 0 if `degree_order` is 0.
     pub ratio: f64,
 }
 
 impl Comparisons {
-    /// Creates the comparisons of both orders, and computes their ratio.
+    /// Creates the statistics from the numbers of comparisons in both orders.
     pub(super) fn new(input_order: u128, degree_order: u128) -> Comparisons {
         let ratio = if degree_order == 0 { 0.0 } else { input_order as f64 / degree_order as f64 };
         Comparisons { input_order, degree_order, ratio }
@@ -81,16 +82,16 @@ pub struct EdgeSupport {
     pub in_triangles: u64,
     /// Largest number of triangles that an edge is in.
     pub largest: u32,
-    /// Number of edges by their number of triangles, in ranges.
+    /// Histogram of the edges: the number of edges in each range of triangle counts.
     pub bins: Vec<SupportBin>,
 }
 
-/// Number of edges whose number of triangles is in a range.
+/// One bin of a histogram: the number of edges whose triangle count is in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SupportBin {
-    /// The smallest number of triangles of the range.
+    /// Smallest triangle count in the range.
     pub from: u32,
-    /// The largest number of triangles of the range.
+    /// Largest triangle count in the range.
     pub to: u32,
     /// Number of edges in the range.
     pub edges: u64,
@@ -100,16 +101,16 @@ pub struct SupportBin {
 /// between trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
-    /// Time of each pair of blocks, unless triangles are counted per vertex and not per edge.
+    /// Time of each pair of blocks; `None` if triangles are counted per vertex and not per edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pairs: Option<PairTimes>,
-    /// Clustering by degree, if triangles are counted per vertex.
+    /// Clustering by degree; `None` if triangles are not counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clustering: Option<Vec<ClusteringBin>>,
-    /// Mean clustering coefficient of all vertices that have an edge, if triangles are counted per vertex.
+    /// Mean clustering coefficient of all vertices that have an edge; `None` if triangles are not counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering: Option<f64>,
-    /// Mean clustering coefficient of vertices of degree 2 and more, if triangles are counted per vertex.
+    /// Mean clustering coefficient of vertices of degree 2 and more; `None` if triangles are not counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering_degree_2: Option<f64>,
 }
@@ -126,7 +127,7 @@ impl TriangleDetails {
     }
 }
 
-/// Maximum number of rows, and of columns, in the figure of times by pairs of blocks.
+/// Maximum number of rows and of columns in the chart of times per pair of blocks.
 pub(super) const SIDE: usize = 32;
 
 /// Counting times by front block and partner block. If there are more than [`SIDE`] blocks, neighbouring blocks form
@@ -135,8 +136,8 @@ pub(super) const SIDE: usize = 32;
 pub(super) struct PairTimes {
     /// Number of blocks of the graph.
     pub blocks: usize,
-    /// Seconds for each group of front blocks (outer list) and each group of partner blocks (inner list). The first
-    /// group of partners is the group of fronts itself.
+    /// Seconds for each group of front blocks (outer list) and each group of partner blocks (inner list). An inner
+    /// list begins with the group of fronts itself, because no partner precedes its front.
     pub seconds: Vec<Vec<f64>>,
 }
 
@@ -175,7 +176,7 @@ pub(super) struct ClusteringBin {
 /// The clustering of all vertices that have an edge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Clustering {
-    /// Clustering of vertices of degree 2 and more, in ranges of degrees.
+    /// Clustering of vertices of degree 2 and more, one bin per range of degrees.
     pub bins: Vec<ClusteringBin>,
     /// The mean coefficient of all vertices that have an edge; 0 if there are none. A vertex of degree 1 has
     /// coefficient 0.
@@ -185,7 +186,8 @@ pub(super) struct Clustering {
 }
 
 impl Clustering {
-    /// Computes the clustering from the degree and the count of each vertex. One count stands for `each` links.
+    /// Computes the clustering from the degree and the count of each vertex. Each count stands for `each` links: 2
+    /// for triangles of an undirected graph, or 1 for links.
     pub fn of(degrees: &[u32], counts: &[AtomicU64], each: u64) -> Clustering {
         type Sums = BTreeMap<u32, (u64, f64)>;
         let add = |mut sums: Sums, (degrees, counts): (&[u32], &[AtomicU64])| {

@@ -1,14 +1,15 @@
-//! Counts triangles per edge: the support of each edge. Edges are counted in groups of blocks whose counters fit
-//! memory, and stored block by block.
+//! Counts triangles per edge: the support of each edge. Edges are counted in groups of blocks whose counters fit in
+//! memory, and the counts are stored block by block.
 //!
-//! A triangle changes counters of two blocks: of the block that has the row of its largest corner, and of the block
-//! that has the row of its middle corner. A group therefore counts all units (pairs of blocks) in which one of its
-//! blocks occurs, and then has the final counts of its own edges. A unit whose blocks are in different groups is
-//! counted twice, once for each. Nothing is added to a stored count, so no count depends on where a job was killed.
+//! A triangle changes counters of two blocks: of the block that contains the row of its largest corner, and of the
+//! block that contains the row of its middle corner. A group therefore counts all units (pairs of blocks) in which
+//! one of its blocks occurs, and its edges then have their final counts. A unit whose blocks are in different groups
+//! is counted twice, once for each. Nothing is added to a stored count, so no count depends on where a job was
+//! killed.
 //!
-//! A group is the work item of a rank. Once its files are stored, the rank reports the units whose partner is in the
-//! group. So each unit is reported once. A block is done if the journal has all units of which it is the partner, and
-//! its file is whole.
+//! Groups are the work items that ranks take. Once the files of a group are stored, the rank reports the units whose
+//! partner is in the group. So each unit is reported once. A block is complete if the journal contains all units of
+//! which it is the partner, and its file is intact.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::EdgeCounters;
@@ -37,9 +38,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Maximum number of edges in a group of several blocks. If a job is killed, the groups in progress are lost.
 const GROUP: u64 = 1 << 28;
-/// Purpose of the memory for counts, which error messages name.
+/// Purpose of the counters' memory, as named in error messages.
 const EDGE_COUNTS: &str = "counts of edges (4 bytes each)";
-/// Number of groups that each of several ranks should get.
+/// Target number of groups per rank, if there are several ranks.
 const GROUPS_PER_RANK: u64 = 4;
 
 /// The result of a count per edge.
@@ -50,9 +51,9 @@ pub(super) struct EdgeTotals {
     pub(super) seconds: f64,
     /// Time of each pair of blocks.
     pub(super) pairs: PairTimes,
-    /// Figures of the edges.
+    /// Statistics of the triangles per edge.
     pub(super) support: EdgeSupport,
-    /// Figures of the vertices, if their columns are written as well.
+    /// Totals of the counts per vertex, if their columns are written as well.
     pub(super) vertices: Option<VertexTotals>,
 }
 
@@ -139,7 +140,7 @@ impl SupportFiles {
         (self.folder.join(format!("support.{block}")), key)
     }
 
-    /// Opens the counts of the edges of block `block`, and verifies their checksum.
+    /// Opens the file with the counts per edge of block `block`, and verifies its checksum.
     fn open(&self, graph: &BlockStore, block: usize) -> Result<Saved> {
         let (path, key) = self.place(block);
         let saved = Saved::open(&path, key)?;
@@ -154,7 +155,7 @@ impl SupportFiles {
         Checkpoint::new(path, key).save(1, 1, &[counts])
     }
 
-    /// Returns for each block whether it is done. `units` are the units in the journal.
+    /// Returns for each block whether it is complete. `units` are the ids of the units in the journal.
     pub(super) fn done(&self, graph: &BlockStore, units: &HashSet<u64>) -> Vec<bool> {
         let is_done = |partner: usize| {
             (0..=partner).all(|front| units.contains(&number(front, partner))) && self.open(graph, partner).is_ok()
@@ -171,7 +172,7 @@ pub(super) struct EdgeGroups<'a> {
     budget: &'a Budget,
     files: &'a SupportFiles,
     groups: Vec<Range<usize>>,
-    /// The GPU of this rank, if it counts.
+    /// The GPU of this rank, or `None` if the rank counts on CPUs.
     gpu: Option<Box<Gpu<'a>>>,
     stop: Stop<'a>,
 }
@@ -226,8 +227,8 @@ impl<'a> EdgeGroups<'a> {
         Ok(Some(EdgeGroups { graph: blocks, vertices, threads: run.threads, budget, files, groups, gpu, stop }))
     }
 
-    /// Counts the triangles of the edges of a group, and stores the counts. Returns the units whose partner is in the
-    /// group.
+    /// Counts the triangles of each edge in the group, and stores the counts. Returns the units whose partner is in
+    /// the group.
     fn count_group(&mut self, group: Range<usize>) -> Result<Vec<Part>> {
         let EdgeGroups { graph, vertices, threads, budget, files, stop, .. } = *self;
         // Units that have no block in the group.
@@ -282,14 +283,15 @@ impl Backend for EdgeGroups<'_> {
     }
 }
 
-/// Returns the number of edges to count at a time with `free` bytes of memory. The largest block has `block` edges, and
-/// `scratch` is the minimum scratch memory. Counters take at most half of the memory, because rows need some as well.
+/// Returns the number of edges to count at a time with `free` bytes of memory. The largest block has `block` edges,
+/// and `scratch` is the minimum scratch memory in bytes. Counters take at most half of the memory, because rows need
+/// memory as well.
 fn edges_at_once(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
     (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, GROUP.max(block)).min(edges)
 }
 
-/// Returns two numbers of bytes of host memory: for the largest groups, and the minimum. Also returns the number of
-/// groups. `resources` has the number of threads and the memory.
+/// Returns the host memory in bytes as two values, for the largest groups and the minimum, and the number of groups.
+/// `resources` contains the number of threads and the free memory.
 pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let block = largest_block(graph);
@@ -309,7 +311,7 @@ pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &R
     ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))
 }
 
-/// Returns the number of edges of the largest block (estimate).
+/// Estimates the number of edges of the largest block.
 pub(super) fn largest_block(graph: &GraphSize<'_>) -> u64 {
     let ends: u64 = graph.degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
     // A block of a single granule (a small part of a large graph) may be larger than the target size.

@@ -1,9 +1,11 @@
-//! Counts triangles per vertex, or links per vertex of a directed graph. The counts of all vertices are in memory. A
-//! checkpoint saves them, with the numbers of the units (pairs of blocks) that are counted.
+//! Counts triangles per vertex, or in a directed graph links per vertex (directed edges between its neighbours). The
+//! counters of all vertices are in memory. A checkpoint saves them, with the ids of the units (pairs of blocks) that
+//! are counted.
 //!
 //! A unit changes many counters, so a journal of units is not enough to resume. A checkpoint has three sections. The
-//! first has the sums: nanoseconds, and two halves each of triangles, probes and, in a directed graph, links. The
-//! second has the numbers of the units. The third has the counters.
+//! first contains the sums: nanoseconds, then the low and the high 64 bits of the triangles, of the probes (tested
+//! wedges) and, in a directed graph, of the links. The second contains the ids of the units, and the third the
+//! counters.
 
 use crate::algo::Run;
 use crate::algo::round::{self, RoundEnd};
@@ -30,10 +32,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time that the current unit gets to finish after a signal. The counters can be saved only between units.
+/// Grace period in which the current unit may finish after a signal. The counters can be saved only between units.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Purpose of the memory for counts, which error messages name.
+/// Purpose of the counters' memory, as named in error messages.
 pub(super) const VERTEX_COUNTS: &str = "counts of all vertices (8 bytes each)";
 
 /// The content of a checkpoint of counts per vertex.
@@ -42,7 +44,7 @@ pub(super) struct SavedCounts<'a> {
     nanos: u64,
     pub(super) units: &'a [u64],
     counts: &'a [u64],
-    /// Whether the counts are links of a directed graph.
+    /// `Directed` if the counts are links of a directed graph, `Undirected` if they are triangles.
     pub(super) direction: Direction,
 }
 
@@ -151,7 +153,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     let (sum, seconds) = on_leader(comm, || Ok((sum, nanos as f64 / 1e9)))?;
     let totals = on_leader(comm, || {
         let totals = finish(table, graph, run, &counts, sum)?;
-        // Merged rows of this run, or of an earlier one on a GPU.
+        // Removes the merged rows of this run, or of an earlier run on a GPU.
         run.units.remove_files()?;
         Ok(totals)
     })?;
@@ -181,15 +183,16 @@ pub(super) fn finish(
             wedges = DegreeSummary::of(&degrees).wedges;
             if run.is_last { write(table, run, (&degrees, counts, 1))? } else { Clustering::default() }
         }
-        // In the undirected case, a triangle gives each corner two directed edges between the other two.
+        // In the undirected case, a triangle adds to each corner two links, because the edge between the other two
+        // corners counts in both directions.
         Direction::Undirected if run.is_last => write(table, run, (graph.degrees()?.body_as_u32()?, counts, 2))?,
         Direction::Undirected => Clustering::default(),
     };
     Ok(VertexTotals { wedges, clustering })
 }
 
-/// Writes the columns `triangles` or `links`, `degree` and `clustering`, and returns the clustering. One count stands
-/// for `each` links.
+/// Writes the columns `triangles` or `links`, `degree` and `clustering`, and returns the clustering. `each` is the
+/// number of links per count: 2 for triangles, 1 for links.
 fn write(
     table: &Triangle,
     run: &mut Run<'_>,
@@ -221,7 +224,7 @@ struct VertexCheckpoint {
     sum: Sum,
     /// Nanoseconds that all units took, including earlier runs.
     nanos: u64,
-    /// Numbers of the units (pairs of blocks) that are counted.
+    /// Ids of the units (pairs of blocks) that are counted.
     done: HashSet<u64>,
     /// Number of units of the graph.
     total: u64,
@@ -229,7 +232,7 @@ struct VertexCheckpoint {
 }
 
 impl VertexCheckpoint {
-    /// Loads the checkpoint of an earlier run, if there is one. Its counters go to `counts`.
+    /// Loads the checkpoint of an earlier run, if any, and copies its counters to `counts`.
     fn load(&mut self, counts: &[AtomicU64]) -> Result<()> {
         let Some(saved) = self.checkpoint.load()? else { return Ok(()) };
         match SavedCounts::read(&saved, counts.len() as u64) {

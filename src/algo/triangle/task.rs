@@ -53,7 +53,7 @@ impl Algorithm for Triangle {
     }
 
     fn rare_programs(&self) -> Vec<&'static ProgramSource> {
-        // Links may be asked for of a graph without direction.
+        // A job may request links of an undirected graph, whose links follow from its triangles.
         if self.counts_links() { gpu::programs(Counted::Vertices) } else { Vec::new() }
     }
 
@@ -70,7 +70,8 @@ impl Algorithm for Triangle {
 
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
         let counts = if self.has_columns() { 8 * layout.rows() } else { 0 };
-        // The host counts comparisons along whole rows, writes the edges with counts per edge, and merges rows for links.
+        // The host itself reads whole rows to count comparisons, to write edges with their counts, and to merge rows
+        // for links.
         let counted = self.counted(layout.direction());
         let takes = !self.comparisons && !matches!(counted, Counted::Edges | Counted::Links);
         (takes && Gpu::counts(layout, sizes, bytes, counted)).then_some(counts)
@@ -81,7 +82,7 @@ impl Algorithm for Triangle {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
-        // Count comparisons before triangles, because a count per edge removes its files at its end.
+        // Count comparisons before triangles, because counting per edge removes the files of the units when it ends.
         let merged = self.comparisons.then(|| comparisons::count(graph, run)).transpose()?;
         let mut support = None;
         let (sum, seconds, pairs, totals) = match (self.per_edge, self.has_columns()) {

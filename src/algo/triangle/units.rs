@@ -1,9 +1,9 @@
-//! Goes through all units of a graph. A unit is a pair of blocks: a front block, which stays resident, and a partner
+//! Iterates over all units of a graph. A unit is a pair of blocks: a front block, which stays resident, and a partner
 //! block, which streams past it.
 //!
-//! All ranks have the same resident front blocks, one group after another, and share the partner blocks. A backend
-//! divides the work into items and lists them in the same order on every rank. [`WorkSource`] hands out each item to
-//! one rank. An item may be less than a unit, so counts are reported in [`Part`]s.
+//! Front blocks are counted in groups. All ranks keep the same group resident, and divide the partner blocks among
+//! them. A backend divides the work into items and lists them in the same order on every rank. [`WorkSource`] hands
+//! out each item to one rank. An item may cover only part of a unit, so counts are reported in [`Part`]s.
 
 use crate::error::Result;
 use crate::graph::block_store::BlockStore;
@@ -18,12 +18,12 @@ pub fn total(blocks: usize) -> u64 {
     blocks as u64 * (blocks as u64 + 1) / 2
 }
 
-/// Returns the number of the unit (pair of blocks) of `front` and `partner`. It depends only on these two blocks.
+/// Returns the id of the unit (pair of blocks) of `front` and `partner`. It depends only on these two blocks.
 pub fn number(front: usize, partner: usize) -> u64 {
     total(partner) + front as u64
 }
 
-/// Returns the front block and the partner block of the unit with number `unit`.
+/// Returns the front block and the partner block of the unit with id `unit`.
 pub fn blocks_of(unit: u64) -> (u64, u64) {
     // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
     let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
@@ -36,10 +36,11 @@ pub fn blocks_of(unit: u64) -> (u64, u64) {
     (unit - total(partner as usize), partner)
 }
 
-/// A device (CPU or GPU) that counts the triangles of front blocks with partner blocks.
+/// A device (CPU or GPU) that counts triangles. A triangle is counted for the front block with the row of its middle
+/// corner, and the partner block with the row of its largest corner.
 pub trait Backend {
-    /// Returns how many blocks from `first` on the backend can keep resident as front blocks. The number is the same on
-    /// every rank.
+    /// Returns the number of blocks, beginning with block `first`, that the backend can keep resident as front
+    /// blocks. The number is the same on every rank.
     fn fronts(&self, graph: &BlockStore, first: usize) -> usize;
 
     /// Counts the items of `work` that this rank gets, and passes the count of each finished part to `found`.
@@ -53,7 +54,7 @@ pub trait Backend {
 pub struct Work<'a> {
     /// The blocks of the graph.
     pub graph: &'a BlockStore,
-    /// Numbers of the front blocks.
+    /// Indices of the front blocks.
     pub fronts: Range<usize>,
     done: &'a HashSet<u64>,
     /// Hands out the work items to ranks.
@@ -71,9 +72,10 @@ impl Work<'_> {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
     }
 
-    /// Takes the next work item that no rank has taken, and returns its number: 0, 1, 2, and so on, also beyond the end
-    /// of the list. The front that begins with row `row` has two lists of items, numbered 0 and 1. From item 0 on,
-    /// every `whole` consecutive items cover complete units.
+    /// Takes the next work item that no rank has taken, and returns its index in the list of items. Beyond the end of
+    /// the list, it goes on returning larger indices, so the caller checks whether there is such an item. The front
+    /// that begins with row `row` has two lists of items, and `list` (0 or 1) selects one. From item 0 on, every
+    /// `whole` consecutive items cover complete units.
     ///
     /// # Errors
     /// Errors of [`WorkSource::next`].
@@ -88,7 +90,7 @@ pub trait WorkSource: Sync {
     /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
     fn ranks(&self) -> usize;
 
-    /// Returns the number of the next item of `list`, which is the number of earlier calls for `list` by all ranks. If
+    /// Returns the index of the next item of `list`, which is the number of earlier calls for `list` by all ranks. If
     /// ranks stop only at barriers, a request to stop takes effect at the next multiple of `whole`. From then on this
     /// returns `u64::MAX`, so that no unit is left partly counted.
     ///
@@ -106,13 +108,15 @@ pub trait WorkSource: Sync {
     }
 }
 
-/// Counts of a pair of blocks, or of a part of it. The counts of a whole pair depend only on the graph.
+/// Triangles, tested wedges and links of a pair of blocks, or of a part of the pair. Those of a whole pair depend
+/// only on the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCount {
-    /// Number of triangles whose middle corner is a row of the front and whose largest corner is a row of the partner.
+    /// Number of triangles with the row of the middle corner in the front and the row of the largest corner in the
+    /// partner.
     pub triangles: u64,
-    /// Number of wedges tested: for each entry of the partner that is a row of the front, the entries before it in its
-    /// row.
+    /// Number of wedges tested: for each entry `b` of the partner whose row is in the front, the number of entries
+    /// `a` before it in its row.
     ///
     /// Neither count overflows, because blocks and rows have fewer than 2³² entries.
     pub probes: u64,
@@ -129,24 +133,25 @@ impl AddAssign for PairCount {
     }
 }
 
-/// Counts of some rows of a front block with some rows of a partner block.
+/// Part of a unit (a pair of blocks), with its counts: a range of rows of the front block, paired with a range of
+/// rows of the partner block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Number of the front block.
+    /// Index of the front block.
     pub front: usize,
-    /// Number of the partner block.
+    /// Index of the partner block.
     pub partner: usize,
-    /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
-    /// numbers of rows of both blocks.
+    /// Number of front rows in this part, times its number of partner rows. A unit is complete when these products of
+    /// its parts add up to the product for both blocks.
     pub pairs: u64,
-    /// The triangles and tested wedges of the part.
+    /// Numbers of triangles, tested wedges and links in the part.
     pub count: PairCount,
 }
 
-/// Callback that receives parts which were finished together.
+/// Callback that receives one or more finished parts of units, with their counts.
 pub type ReportParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
 
-/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
+/// Callback that returns the signal that ends the counting, or `None` to go on. It is called from time to time.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 /// Sums of units (pairs of blocks) that are only partly counted.
@@ -154,7 +159,7 @@ pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 pub struct PartialUnits(HashMap<u64, (u64, PairCount)>);
 
 impl PartialUnits {
-    /// Adds the count of a part. If the part completes its unit, returns the unit's number and count.
+    /// Adds the count of a part. If the part completes its unit, returns the unit's id and count.
     pub fn add(&mut self, graph: &BlockStore, part: &Part) -> Option<(u64, PairCount)> {
         let rows = |block: usize| graph.layout.block(block).len() as u64;
         let (all, number) = (rows(part.front) * rows(part.partner), number(part.front, part.partner));

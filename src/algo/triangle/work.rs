@@ -1,17 +1,17 @@
 //! Estimates the work of triangle counting from the degrees of a graph alone.
 //!
 //! The estimate assumes a random graph with these degrees: two vertices of degrees `d` and `e` are neighbours with
-//! probability `1 - exp(-d e / ends)`, where `ends` is the sum of all degrees. Repeated edges count once. For Kronecker
-//! graphs of 2^16 to 2^22 vertices with 8 to 64 edges per vertex, edges and wedges are right within 2 %, triangles
-//! within 5 %. Graphs whose neighbours of neighbours are often neighbours, such as meshes, have more triangles than
-//! estimated.
+//! probability `1 - exp(-d e / ends)`, where `ends` is the sum of all degrees. Repeated edges count once. For
+//! Kronecker graphs of 2^16 to 2^22 vertices with 8 to 64 edges per vertex, the estimates of edges and wedges are
+//! right within 2 %, and those of triangles within 5 %. Graphs whose neighbours of neighbours are often neighbours,
+//! such as meshes, have more triangles than estimated.
 
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
 
-/// Number of vertices of highest degree that each form a separate group.
+/// Number of highest-degree vertices that each form a group of their own.
 const SINGLE: u64 = 64;
-/// First id of a group divided by the number of vertices in the group, for groups of several vertices.
+/// Ratio of a group's first id to its number of vertices, for groups of several vertices.
 const WIDTH: u64 = 16;
 /// Maximum number of 512-bit chunks in a row of the bit matrix of hubs.
 const CHUNKS: f64 = 32.0;
@@ -23,7 +23,7 @@ pub(super) struct ExpectedWork {
     pub(super) vertices: f64,
     /// Number of distinct edges.
     pub(super) edges: f64,
-    /// Number of edges whose end with the smaller id is a hub (one of the vertices of highest degree).
+    /// Number of edges whose endpoint with the smaller id is a hub (one of the vertices of highest degree).
     pub(super) hub_edges: f64,
     /// Number of 512-bit words with which wedges between hubs are tested.
     pub(super) chunks: f64,
@@ -35,7 +35,7 @@ pub(super) struct ExpectedWork {
     pub(super) triangles: f64,
 }
 
-/// Consecutive vertices of similar degree.
+/// A group of consecutive vertices of similar degree.
 #[derive(Debug, Clone, Copy)]
 struct Group {
     count: f64,
@@ -83,7 +83,7 @@ fn chance_of(row: &[f64], groups: &[Group], c: usize, a: usize) -> f64 {
     row[a] / groups[a].count * if a == c { 2.0 } else { 1.0 }
 }
 
-/// Divides the vertices into groups that widen with the ids. One group ends with the last hub.
+/// Divides the vertices into groups, which are larger at higher ids. One group ends with the last hub.
 fn groups(runs: &DegreeRuns) -> Vec<Group> {
     let all = runs.vertices();
     let mut runs = runs.iter().peekable();
@@ -125,7 +125,7 @@ mod tests {
         assert!((found / expected - 1.0).abs() < by, "{what}: {found}, expected {expected}");
     }
 
-    /// In a complete graph, repeated edges add nothing.
+    /// Checks that repeated edges add no work to a complete graph.
     #[test]
     fn a_complete_graph_has_the_work_of_a_complete_graph() {
         for n in [10u32, 100, 1000] {
@@ -171,7 +171,8 @@ mod tests {
         DegreeRuns::new(counts.into_iter().rev().collect())
     }
 
-    /// Before the degrees are known, units and work are estimated within a factor of two of the estimates from degrees.
+    /// Checks that the estimates of units and work before the degrees are known are within a factor of two of the
+    /// estimates from degrees.
     #[test]
     fn blocks_and_work_of_generated_graphs_follow_from_their_size() {
         for (scale, edge_factor) in [(10, 16.0), (13, 30.0), (15, 3.0), (16, 8.0), (16, 16.0), (16, 64.0), (17, 20.0)] {

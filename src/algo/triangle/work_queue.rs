@@ -1,9 +1,9 @@
-//! The work queue of a count by all ranks. Rank 0, the leader, hands out work items and keeps the only record of the
-//! counted units (pairs of blocks).
+//! Work queue of a triangle count in which all ranks take part. Rank 0, the leader, hands out work items and keeps
+//! the only record of the counted units (pairs of blocks).
 //!
-//! A rank asks for its next item and sends the counts of finished items. On the leader a thread answers while other
-//! threads count. Messages are cheap compared with the work: an item takes milliseconds, an answer some tens of
-//! microseconds.
+//! A rank asks for its next item and sends the counts of finished items. On the leader, one thread answers requests
+//! while other threads count. Messages are cheap compared with the work: an item takes milliseconds, an answer some
+//! tens of microseconds.
 
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::units::{self, Backend, Part, PartialUnits, WorkSource};
@@ -19,9 +19,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Callback of the leader that receives the numbers and counts of complete units.
+/// Callback of the leader that receives the id and the count of each complete unit.
 pub(super) type SaveUnits<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
-/// Callback that all ranks run together between groups of fronts.
+/// Callback that all ranks run together between two groups of resident front blocks.
 pub(super) type BetweenGroups<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()>>;
 
 /// A barrier at which all ranks have arrived.
@@ -33,14 +33,16 @@ pub(super) struct RankBarrier {
     pub(super) is_whole: bool,
 }
 
-/// First words of messages to the leader: a request for a work item, counts of parts, and arrival at a barrier.
+/// Tags of messages to the leader (the first word of a message): a request for a work item, counts of parts of units,
+/// and arrival at a barrier.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const BARRIER: u64 = 2;
-/// Time that the leader waits for the other ranks at a barrier after a signal. A job has 8 s to end.
+/// Maximum time that the leader waits for the other ranks at a barrier after a signal. A job must end within 8 s of
+/// the signal.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The units (pairs of blocks) of a graph that are not in `done`. The ranks of `comm` count them together.
+/// Queue of the units (pairs of blocks) of `graph` that are not in `done`. The ranks of `comm` count them together.
 pub(super) struct WorkQueue<'a> {
     pub(super) comm: &'a Comm,
     pub(super) graph: &'a BlockStore,
@@ -48,10 +50,10 @@ pub(super) struct WorkQueue<'a> {
 }
 
 impl WorkQueue<'_> {
-    /// Counts the units with `backend`, which at least one rank must have. The leader passes all counted units to
-    /// `keep`. All ranks call `between` after each group of front blocks and at the end, when all counted units have
-    /// been kept. If any rank is asked to stop, the leader hands out no more items, and `between` is called when the
-    /// items in flight are finished. Without `between`, each rank returns at once.
+    /// Counts the units with `backend`. At least one rank must have a backend. The leader passes all counted units to
+    /// `keep`. All ranks call `between` after each group of front blocks and at the end, after all counted units have
+    /// been passed to `keep`. If any rank is asked to stop, the leader hands out no more items, and `between` is
+    /// called when the items in flight are finished. Without `between`, a rank that is asked to stop returns at once.
     ///
     /// # Errors
     /// Errors of counting, `keep` and `between`. Other ranks may still wait, so the caller must end the job.
@@ -108,9 +110,9 @@ impl WorkQueue<'_> {
     }
 
     /// Counts units with `backend`, if this rank has one. All ranks meet at a barrier at the end and, if `between` is
-    /// given, after each group of front blocks. `wait_at_barrier` reports to the leader that this rank has arrived. On
-    /// the leader it also waits for all ranks. Its argument is true if this rank knows that the barrier is the last. A
-    /// thread holds the lock `calls` while it communicates with other ranks.
+    /// given, after each group of front blocks. `wait_at_barrier` reports to the leader that this rank has arrived.
+    /// On the leader it also waits for all ranks. The argument of `wait_at_barrier` is true if this rank knows that
+    /// the barrier is the last. Every thread holds the lock `calls` while it communicates with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
@@ -158,8 +160,9 @@ struct Coordinator<'a> {
     graph: &'a BlockStore,
     handed_out: Mutex<HashMap<u64, u64>>,
     book: Mutex<(PartialUnits, SaveUnits<'a>)>,
-    /// Number of ranks that have arrived at the next barrier, and whether any of them says that it is the last barrier.
-    /// Ranks leave a barrier by a broadcast, so none arrives at the following barrier before all have left this one.
+    /// Number of ranks that have arrived at the next barrier, and whether any of them has reported that it is the
+    /// last barrier. Ranks leave a barrier by a broadcast, so none arrives at the following barrier before all have
+    /// left this one.
     arrivals: Mutex<(usize, bool)>,
     /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,

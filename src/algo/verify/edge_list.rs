@@ -12,50 +12,52 @@ use rayon::slice::ParallelSliceMut;
 
 /// Number of edges that a thread collects before it locks the list.
 const BATCH: usize = 1 << 10;
-/// Bytes of an edge in the list.
+/// Size of an edge in the list, in bytes.
 const EDGE: u64 = 8;
-/// Minimum number of edges that a list must have room for.
+/// Minimum capacity of a list, in edges.
 const LEAST: u64 = 1 << 10;
-/// A list for a part of the edges must have room for at least 1/`LEAST_SHARE` of all edges. With so little room, the
-/// edges are divided into 2 · `LEAST_SHARE` parts, and the input is read for each of them.
+/// Inverse of the smallest fraction of all edges for which a list must have capacity. If a list is too small for all
+/// edges, the edges are read partition by partition, and the input is read once per partition. With the smallest list
+/// there are 2 · `LEAST_SHARE` partitions.
 const LEAST_SHARE: u64 = 64;
 
-/// Edges as words, in ascending order and without repeats. Each check defines what the upper and the lower 32 bits
-/// contain.
+/// Edges as 64-bit words, in ascending order and without repeats. Each check defines what the upper and the lower 32
+/// bits contain.
 pub(in crate::algo) struct EdgeList {
     words: Buffer<u64>,
     len: usize,
 }
 
 impl EdgeList {
-    /// Returns the bytes of a list with room for `edges` distinct edges that `threads` threads collect.
+    /// Returns the size in bytes of a list with capacity for `edges` distinct edges, which `threads` threads collect.
     pub(in crate::algo) fn bytes(edges: u64, threads: usize) -> u64 {
         EDGE * (edges + LEAST + (BATCH * threads.max(1)) as u64)
     }
 
-    /// Returns the minimum number of bytes of a list that gets `edges` distinct edges one part after another.
+    /// Returns the minimum size in bytes of a list through which `edges` distinct edges are read partition by
+    /// partition.
     pub(in crate::algo) fn least_bytes(edges: u64, threads: usize) -> u64 {
         EdgeList::bytes(edges / LEAST_SHARE, threads)
     }
 
-    /// Returns the bytes of a list for all edges of a graph, with `words` words for each edge. A quarter more is for
-    /// repeated edges.
+    /// Returns the size in bytes of a list for all edges of a graph, with `words` words per edge. The list has 25 %
+    /// more capacity, for repeated edges.
     pub(in crate::algo) fn bytes_of_graph(results: &Results<'_>, words: u64) -> u64 {
         EdgeList::bytes(words * (results.stored.edges + results.stored.edges / 4), results.threads)
     }
 
-    /// Returns the bytes of a list with a word for each end of every edge of a graph. If edges have direction, each
+    /// Returns the size in bytes of a list with a word for each end of every edge of a graph. In a directed graph, each
     /// edge has only one word.
     pub(in crate::algo) fn bytes_of_rows(results: &Results<'_>) -> u64 {
         EdgeList::bytes_of_graph(results, if results.info.direction == Direction::Undirected { 2 } else { 1 })
     }
 
-    /// Returns the bytes of the batches of `threads` threads, which they collect before they lock the list.
+    /// Returns the total size in bytes of the batches that `threads` threads collect before they lock the list.
     pub(in crate::algo) fn batch_bytes(threads: usize) -> u64 {
         EDGE * (BATCH * threads.max(1)) as u64
     }
 
-    /// Makes an empty list of at most `bytes` bytes.
+    /// Creates an empty list of at most `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -64,14 +66,15 @@ impl EdgeList {
         Ok(EdgeList { words: budget.zeroed(edges, "edges to verify by (8 bytes each)")?, len: 0 })
     }
 
-    /// Returns the number of parts into which `edges` distinct edges must be divided, so that a part fills about half
-    /// of the list.
+    /// Returns the number of partitions into which `edges` distinct edges must be divided, so that a partition fills
+    /// about half of the list.
     pub(in crate::algo) fn parts(&self, edges: u64) -> u64 {
         (2 * edges).div_ceil(self.words.len() as u64).max(1)
     }
 
-    /// Returns an error if free memory is too small for a check. The error says how much memory the check takes: for
-    /// `lists` lists of rows, for reading the edges and `columns` columns, and `others` bytes.
+    /// Returns an error if free memory is too small for a check. The error says how much memory the check needs. It
+    /// needs memory for `lists` lists of all edges of the rows, for reading the edges and `columns` columns, and for
+    /// `others` more bytes.
     pub(in crate::algo) fn check_room(
         edges: &EdgeSource<'_>,
         results: &Results<'_>,
@@ -81,8 +84,8 @@ impl EdgeList {
         results.check_room(lists * EdgeList::bytes_of_rows(results) + reading + others)
     }
 
-    /// Makes a list of the entries of all rows in direction `way`. A word has the vertex in the upper half, and a
-    /// neighbour in the lower half.
+    /// Collects the entries of all rows in direction `way`. A word has the vertex of the row in its upper half, and a
+    /// neighbour in its lower half.
     ///
     /// # Errors
     /// [`Error::Limit`]; errors of [`Self::collect`].
@@ -105,7 +108,8 @@ impl EdgeList {
         Ok(list)
     }
 
-    /// Returns the index of the first entry of each of `rows` rows in a list of rows, and the end of the last row.
+    /// Returns the row offsets of a list that [`Self::of_rows`] returned: the index of the first entry of each of
+    /// `rows` rows, followed by the end of the last row.
     ///
     /// # Errors
     ///
@@ -117,12 +121,12 @@ impl EdgeList {
         Ok(starts)
     }
 
-    /// Returns the edges, ascending.
+    /// Returns the edges in ascending order.
     pub(in crate::algo) fn edges(&self) -> &[u64] {
         &self.words[..self.len]
     }
 
-    /// Moves the edges of a batch to the list. Drops repeats if the list is full.
+    /// Moves the edges of a batch to the list. Drops repeated edges if the list is full.
     fn add(&mut self, batch: &mut Vec<u64>) -> Result<()> {
         if self.len + batch.len() > self.words.len() {
             self.drop_repeats();
@@ -135,11 +139,11 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the words by new ones. Calls `words` for each edge of the input with the column rows of its ends, the
-    /// tail first if edges have direction. `words` adds at most two words to a batch.
+    /// Replaces the contents of the list. Calls `words` for each edge of the input with the column rows of its ends; in
+    /// a directed graph, the tail comes first. `words` appends at most two words to a batch.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the input is not that of the job; errors of reading; [`Error::Stopped`].
+    /// [`Error::Validation`] if the input is not the job's input; errors of reading; [`Error::Stopped`].
     pub(in crate::algo) fn collect(
         &mut self,
         edges: &EdgeSource<'_>,
@@ -163,9 +167,9 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the edges in the list by one part of the input's edges: part number `part` of `parts`. A hash decides
-    /// to which part an edge belongs. A word has the column row of the head in its upper half, and the row of the tail
-    /// in its lower half. Without direction, edges lead from the smaller row to the larger one.
+    /// Replaces the contents of the list by partition `part` of `parts` of the input's edges. A hash assigns each edge
+    /// to a partition. A word has the column row of the head in its upper half, and the row of the tail in its lower
+    /// half. In an undirected graph, edges lead from the smaller row to the larger one.
     ///
     /// # Errors
     /// Errors of [`Self::collect`].

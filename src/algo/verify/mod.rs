@@ -1,5 +1,5 @@
-//! Checks of stored results: the data that a task gets to check its results, and the verdict. `reread` reads the ids
-//! and edges of an input again, and `edge_list` keeps distinct edges in memory.
+//! Checks of stored results: the data with which a task checks its results, and the verdict. `reread` reads the ids and
+//! edges of an input again, and `edge_list` stores distinct edges in memory.
 
 pub mod edge_list;
 pub mod reread;
@@ -38,7 +38,7 @@ pub enum EdgeSource<'a> {
 }
 
 impl EdgeSource<'_> {
-    /// Returns the bytes of host memory that a pass over the edges takes with `threads` threads.
+    /// Returns the host memory in bytes for a pass over the edges with `threads` threads.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         match self {
             EdgeSource::Input(input) => input.scratch_bytes(threads),
@@ -55,30 +55,30 @@ impl EdgeSource<'_> {
     }
 }
 
-/// The stored results of one task, with everything that they are checked against.
+/// The stored results of one task, and the data against which they are checked.
 pub struct Results<'a> {
     /// Path of the workdir.
     pub workdir: &'a Path,
-    /// Facts about the input that the step `ingest` found.
+    /// Statistics of the input, which the step `ingest` recorded.
     pub info: &'a InputInfo,
-    /// Facts about the stored blocks of the graph.
+    /// Statistics of the stored blocks of the graph.
     pub stored: &'a StoreInfo,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
     /// Whether the last trial is finished. Only the last trial writes columns.
     pub done: bool,
-    /// The edges of the graph. If they are not available, a sentence that says why.
+    /// The edges of the graph, or a sentence that says why they are not available.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
-    /// The ids of the input, if they are strings. The file is `out/ids.txt`.
+    /// The ids of the input if they are strings, from the file `out/ids.txt`.
     pub names: Option<Arc<NameFile>>,
-    /// Host memory for the checks.
+    /// Budget of host memory for the checks.
     pub budget: &'a Budget,
-    /// Threads for the checks.
+    /// Number of threads for the checks.
     pub threads: usize,
 }
 
 impl<'a> Results<'a> {
-    /// Returns the edges by which columns are checked, or a sentence that says why columns can't be checked.
+    /// Returns the edges against which columns are checked, or a sentence that says why columns can't be checked.
     pub fn edges_for_columns(&self) -> std::result::Result<&EdgeSource<'a>, String> {
         match &self.edges {
             _ if !self.done => Err("no column is written yet: the job is not done".into()),
@@ -87,7 +87,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns an error if less than `needed` bytes are free. The error says how much memory a check takes.
+    /// Returns an error if less than `needed` bytes are free. The error says how much memory a check needs.
     pub fn check_room(&self, needed: u64) -> std::result::Result<(), String> {
         match needed > self.budget.free() {
             true => Err(format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed))),
@@ -97,7 +97,7 @@ impl<'a> Results<'a> {
 
     /// Reads a result column from the file `path` (without extension). Yields one value per vertex, in the order of
     /// `ids`. `missing` is the value of a vertex without a result. A NumPy file may have rows before the first vertex,
-    /// and they must hold `missing` too.
+    /// which must contain `missing` too.
     ///
     /// # Errors
     /// [`Error::Validation`] if the task wrote no file `path`, or if a row before the first vertex has another value;
@@ -111,7 +111,7 @@ impl<'a> Results<'a> {
         let (format, file) =
             self.file(path).ok_or_else(|| Error::Validation(format!("no file of the column {path}")))?;
         let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-        // Other files name the vertex of each row and have no rows before the first vertex.
+        // Files in other formats name the vertex of each row, and have no rows before the first vertex.
         let before = if format == OutputFormat::Npy { self.info.rows_before() } else { 0 };
         let mut values =
             column::<T>(&self.workdir.join(&file), ["id", name], before + self.info.rows(), |row| ids.label(row))?;
@@ -126,7 +126,7 @@ impl<'a> Results<'a> {
     }
 
     /// Checks that every value of a column equals the value that `expected` returns for its row. Rows before the first
-    /// vertex must have the value `missing`. `what` says in a message what the expected values are.
+    /// vertex must contain `missing`. `what` describes the expected values in error messages.
     ///
     /// # Errors
     /// [`Error::Validation`] for the first value that differs; errors of [`Self::column`]; [`Error::Stopped`].
@@ -151,8 +151,8 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    /// Calls `edge` for every edge except loops, with the column rows of its ends, the tail first if edges have
-    /// direction. Several threads call it, each with a copy of `state`. Returns these states.
+    /// Calls `edge` for every edge except self-loops, with the column rows of its ends; in a directed graph, the tail
+    /// comes first. Several threads call `edge`, each with its own copy of `state`. Returns these states.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;
@@ -189,19 +189,19 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Finds the file that contains only the results `path`. Returns its format and its path in the workdir, or `None`
-    /// if there is none.
+    /// Finds the file of the column `path` if the column has a file of its own. Returns the file's format and its path
+    /// in the workdir, or `None` if there is no such file.
     pub fn own_file(&self, path: &str) -> Option<(OutputFormat, String)> {
         let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
         let mut files = formats.map(|format| (format, format!("{path}.{}", format.ending()))).into_iter();
         files.find(|(_, file)| self.outputs.contains_key(file))
     }
 
-    /// Finds the file in which the task wrote the column `path`. Returns its format and its path in the workdir, or
-    /// `None` if there is none.
+    /// Finds the file in which the task wrote the column `path`: a file of its own, or a table of several columns.
+    /// Returns the file's format and its path in the workdir, or `None` if there is no such file.
     pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
         self.own_file(path).or_else(|| {
-            // A Parquet table has all columns of a source or of the task.
+            // A Parquet table contains all columns of a source or of the task.
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let is_table = |file: &str| {
                 let name = file.strip_suffix(".parquet");
@@ -215,15 +215,15 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The stored results of a task on a linked list, with everything that they are checked against.
+/// The stored results of a task on a linked list, and the data against which they are checked.
 pub struct ListResults<'a> {
     /// Path of the workdir.
     pub workdir: &'a Path,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// Whether the last trial is finished. Only the last trial writes the ranks of elements.
+    /// Whether the last trial is finished. Only the last trial writes the list ranks of the elements.
     pub done: bool,
-    /// The list. If it is not available, a sentence that says why.
+    /// The list, or a sentence that says why it is not available.
     pub list: std::result::Result<&'a List, String>,
 }
 
@@ -233,9 +233,9 @@ pub struct StoredUnits<'a> {
     pub path: &'a Path,
     /// Number of vertices with an edge, or of elements if the task reads a list.
     pub vertices: u64,
-    /// Number of units (steps of progress) in a whole trial.
+    /// Number of units (steps of progress) in a complete trial.
     pub total: u64,
-    /// The content of the file.
+    /// Contents of the file.
     pub content: UnitsContent<'a>,
 }
 
@@ -252,7 +252,7 @@ impl StoredUnits<'_> {
     }
 }
 
-/// The content of a journal or of a checkpoint.
+/// Contents of a journal or of a checkpoint.
 pub enum UnitsContent<'a> {
     /// The records of a journal, one for each unit.
     Records(&'a [Record]),
@@ -264,13 +264,13 @@ pub enum UnitsContent<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckOutcome {
-    /// The check passed.
+    /// Outcome: the check passed.
     Ok,
-    /// The check failed.
+    /// Outcome: the check failed.
     Failed,
-    /// The check could not be made.
+    /// Outcome: the check could not be performed.
     Skipped,
-    /// No check was made. The record is a remark about all other checks.
+    /// No outcome: the record is a remark about all other checks.
     Warning,
 }
 
@@ -299,7 +299,7 @@ impl fmt::Display for Check {
 
 type OnCheck<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
 
-/// The checks made so far. Each is passed to a callback as soon as it is recorded.
+/// The checks recorded so far. Each is passed to a callback as soon as it is recorded.
 pub struct Verdict<'a> {
     /// The checks in order.
     pub checks: Vec<Check>,
@@ -308,13 +308,13 @@ pub struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    /// Creates a verdict without checks. `on_check` is the callback, for example to print a check.
+    /// Creates a verdict without checks. `on_check` is the callback, which may print a check, for example.
     pub fn new(on_check: impl Fn(&Check) -> Result<()> + 'a) -> Self {
         Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
-    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong. If the
-    /// error is a stop, it is returned and not recorded.
+    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong.
+    /// [`Error::Stopped`] is returned and not recorded.
     ///
     /// # Errors
     /// Errors of the callback; [`crate::Error::Stopped`].
@@ -334,7 +334,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Records that the check `what` could not be made, and why.
+    /// Records that the check `what` could not be performed, and why.
     ///
     /// # Errors
     /// Errors of the callback.

@@ -1,5 +1,5 @@
-//! Reads the edges of an input again to check results. Collects the ids that give the order of columns, and statistics
-//! of the graph.
+//! Reads the edges of an input again to check results. Collects the ids that determine the order of columns, and
+//! statistics of the graph.
 
 use super::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
@@ -21,12 +21,12 @@ pub struct Ids {
     first_id: FirstId,
     /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap over the rows of [`List::Read`] or of strings. A bit is set once an edge of the input has the id of the
-    /// row.
+    /// Bitmap over the rows of [`List::Read`] or of strings. The bit of a row is set once an edge of the input has the
+    /// id of the row.
     seen: Buffer<AtomicU32>,
 }
 
-/// How rows map to raw ids.
+/// Mapping from rows to raw ids.
 enum List {
     /// The row is the raw id itself.
     Dense,
@@ -39,8 +39,9 @@ enum List {
 }
 
 impl Ids {
-    /// Opens the ids that give the order of the columns in `results`. If ids are sparse, checks `out/ids.npy` against
-    /// the ids of a prepared graph. If there is no prepared graph, [`Tally`] checks it against the edges of the input.
+    /// Opens the ids that determine the order of the columns in `results`. If ids are sparse, checks `out/ids.npy`
+    /// against the ids of a prepared graph. If there is no prepared graph, [`Tally`] checks it against the edges of the
+    /// input.
     ///
     /// # Errors
     /// [`Error::Validation`] if `out/ids.npy` does not list the ids of the graph; [`Error::Limit`]; read errors.
@@ -139,7 +140,7 @@ impl Ids {
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
     }
 
-    /// Returns the id in the input of the vertex whose results are in row `row` of a column.
+    /// Returns the input id of the vertex whose results are in row `row` of a column.
     pub fn id(&self, row: u64) -> InputId {
         match self.names.as_ref().and_then(|names| names.lines().get(row)) {
             Some(name) => InputId::of_bytes(name, row),
@@ -152,19 +153,19 @@ impl Ids {
         self.raw(row).0.wrapping_add(self.first_id.0)
     }
 
-    /// Returns the label that a text column has before the value of a row. Messages use it as the name of the vertex in
-    /// the row.
+    /// Returns the row label that precedes the value of a row in a text column. Messages use it as the name of the
+    /// vertex in the row.
     pub fn label(&self, row: u64) -> RowId<'_> {
         let name = self.names.as_ref().and_then(|names| names.lines().get(row));
         name.map_or_else(|| RowId::Number(self.number(row)), RowId::Name)
     }
 
-    /// Returns the raw id, as readers deliver it, of the vertex in a row.
+    /// Returns the raw id, as readers deliver it, of the vertex in row `row`.
     pub fn raw(&self, row: u64) -> RawId {
         RawId(self.sparse().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
     }
 
-    /// Records that some edge of the input has the id of this row.
+    /// Records that some edge of the input has the id of row `row`.
     fn mark(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);
@@ -198,12 +199,12 @@ pub struct Tally {
     loops: u64,
     /// Largest raw id among these edges.
     largest: Option<u64>,
-    /// An id without a row, if an edge has one.
+    /// An id that occurs in an edge but has no row, if any.
     unknown: Option<u64>,
 }
 
 impl Tally {
-    /// Records an edge between the raw ids `ends`. Returns the rows of both ends, or `None` for a loop.
+    /// Records an edge between the raw ids `ends`. Returns the rows of both ends, or `None` for a self-loop.
     #[inline]
     pub fn edge(&mut self, ids: &Ids, ends: [u64; 2]) -> Option<[u64; 2]> {
         let [u, v] = ends;
@@ -244,7 +245,7 @@ impl Tally {
         });
         let all = all.unwrap_or_default();
         let wrong = |what: String| Err(Error::Validation(what));
-        // Vertices in a list need no edge.
+        // Vertices that the input lists explicitly need no edge.
         let is_listed = input.vertices.is_some();
         let unused = ids.first_unused().filter(|_| !is_listed);
         match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), unused) {
@@ -261,7 +262,7 @@ impl Tally {
         }
         let declared = if info.sparse { 0 } else { scan.declared_vertices.unwrap_or(0) };
         let largest = all.largest.max(declared.checked_sub(1));
-        // A prepared graph of an older version has no largest id.
+        // A graph that an older version prepared has no recorded largest id.
         if info.largest.is_some_and(|known| Some(known) != largest) && !is_listed {
             return wrong(format!("the largest id of the input is {largest:?} from 0, the job has {:?}", info.largest));
         }

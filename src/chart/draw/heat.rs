@@ -4,16 +4,16 @@ use super::super::{Figure, Heat};
 use super::n;
 use maud::{Markup, html};
 
-/// Left edge, upper edge (`TOP`) and side length (`SIDE`) of the square that holds the cells, in the picture's units.
+/// Left edge, upper edge (`TOP`) and side length (`SIDE`) of the square of cells, in coordinate units.
 const LEFT: f64 = 150.0;
 const TOP: f64 = 12.0;
 const SIDE: f64 = 400.0;
 /// Number of steps in the colour scale, which is next to the square.
 const STEPS: usize = 20;
-/// Maximum number of names along a side of a heat map.
+/// Maximum number of row names or column names that are written next to a heat map.
 const NAMES: usize = 10;
 
-/// Draws a heat map, and returns it with the height of the picture.
+/// Draws a heat map. Returns the marks as SVG, and the height of the picture.
 pub(super) fn draw(figure: &Figure, heat: &Heat) -> (Markup, f64) {
     let most = heat.cells.iter().flatten().flatten().copied().filter(|cell| cell.is_finite()).fold(0.0, f64::max);
     let size = SIDE / heat.cells.len().max(1) as f64;

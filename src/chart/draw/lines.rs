@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Maximum number of points of a line that is drawn with dots.
 const DOTS: usize = 60;
 
-/// Draws lines, and returns them with the height of the picture.
+/// Draws lines. Returns the marks as SVG, and the height of the picture.
 pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     let plot = Plot::new(78.0, 220.0);
     let points = || lines.iter().flat_map(|line| &line.points);
@@ -72,7 +72,7 @@ fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     path
 }
 
-/// Returns the SVG path of the area below a line of steps, and the path of the area's upper edge.
+/// Returns the SVG path of the area below a step line, and the path of the area's upper edge.
 fn areas(
     line: &Line,
     scale: &Scale,

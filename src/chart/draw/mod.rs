@@ -1,4 +1,4 @@
-//! Draws figures as SVG within HTML, with a title, a description, a legend and a table of the same numbers. The page's
+//! Draws charts as SVG within HTML, with a title, a description, a legend and a table of the same numbers. The page's
 //! style sets the colours.
 
 mod heat;
@@ -12,11 +12,11 @@ use maud::{Markup, PreEscaped, html};
 
 /// The style sheet of pictures: named colours for light and dark mode, and the styles of marks.
 pub const STYLE: &str = include_str!("picture.css");
-/// Width of every picture, in the units of its coordinates.
+/// Width of every picture, in coordinate units.
 const WIDTH: f64 = 760.0;
 /// Margin on the right of a plot.
 const RIGHT: f64 = 20.0;
-/// Maximum number of characters of a name or a sentence in a figure.
+/// Maximum number of characters of a name or a sentence in a chart.
 pub(super) const WORDS: usize = 300;
 
 /// The rectangle of a picture in which marks are drawn.
@@ -121,8 +121,7 @@ fn key(at: usize, style: Option<Style>) -> Markup {
     }
 }
 
-/// Draws a dot at (`x`, `y`) in shape number `at`; the four shapes repeat. `title` is shown when the reader points at
-/// it.
+/// Draws a dot at (`x`, `y`) with one of four shapes: `at` modulo 4. `title` is shown when the reader points at it.
 fn dot(at: usize, (x, y): (f64, f64), title: Markup) -> Markup {
     let corners: &[(f64, f64)] = match at % 4 {
         0 => return html! { circle class="dot" cx=(n(x)) cy=(n(y)) r="3" { (title) } },
@@ -147,7 +146,7 @@ fn legend(names: &[(&str, Option<Style>)]) -> Markup {
     }
 }
 
-/// Draws the marks of a figure, and returns them with the height of the picture.
+/// Draws the marks of a chart. Returns the marks as SVG, and the height of the picture.
 fn draw(figure: &Figure) -> (Markup, f64) {
     match &figure.marks {
         Marks::Lines(lines) => lines::draw(figure, lines),
@@ -158,7 +157,7 @@ fn draw(figure: &Figure) -> (Markup, f64) {
     }
 }
 
-/// Returns the names of a figure's series for its legend, with the styles of lines. A single series has no legend.
+/// Returns the names of a chart's series for its legend, with the styles of lines. A single series has no legend.
 fn legend_of(figure: &Figure) -> Vec<(&str, Option<Style>)> {
     let names: Vec<_> = match &figure.marks {
         Marks::Lines(lines) => lines.iter().map(|line| (line.name.as_str(), Some(line.style))).collect(),
@@ -168,8 +167,9 @@ fn legend_of(figure: &Figure) -> Vec<(&str, Option<Style>)> {
     if names.len() > 1 { names } else { Vec::new() }
 }
 
-/// Returns a figure as HTML, for a page that includes [`STYLE`]. The ids in the picture begin with `id`, which must be
-/// unique on the page. `numbers` is the table below the picture; if it is `None`, the table has the picture's numbers.
+/// Returns a chart as HTML, for a page that includes [`STYLE`]. The ids in the picture begin with `id`, which must be
+/// unique on the page. `numbers` is the table below the picture; if it is `None`, the table contains the numbers of
+/// the picture.
 pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
     let figure = &figure.clipped(WORDS);
     let (marks, height) = draw(figure);
@@ -189,8 +189,8 @@ pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
     }
 }
 
-/// Returns a figure as a standalone SVG file, with its title and its legend. The viewer's preference decides whether it
-/// is light or dark.
+/// Returns a chart as the text of a standalone SVG file, with its title and its legend. The viewer's preference
+/// decides whether it is light or dark.
 pub fn file(figure: &Figure) -> String {
     let figure = &figure.clipped(WORDS);
     let ((marks, height), names) = (draw(figure), legend_of(figure));
@@ -229,7 +229,7 @@ pub fn numbers(caption: &str, table: &Table) -> Markup {
     }
 }
 
-/// Returns a table of two columns as a list of names with their values.
+/// Returns a table of two columns as an HTML list of names and values.
 pub fn facts(table: &Table) -> Markup {
     let unit = table.columns.get(1).map_or(Unit::Text, |column| column.unit);
     html! {
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Counts how often `text` occurs in the picture of a figure with these marks, without its table.
+    /// Counts how often `text` occurs in the picture of a chart with these marks, without its table.
     fn count(marks: Marks, text: &str) -> usize {
         let html = draw::figure(&figure(marks), "f", None).into_string();
         assert!(!html.contains("<script") && !html.contains("NaN") && !html.contains("inf"), "{html}");

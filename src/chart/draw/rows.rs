@@ -1,4 +1,4 @@
-//! Draws values by name, with a row for each name: bars, times at work, and box plots.
+//! Draws charts with a row for each name: bar charts, periods of work, and box plots.
 
 use super::super::axis::AxisLayout;
 use super::super::{Bars, Figure, SpanMark, Spread};
@@ -9,9 +9,9 @@ use maud::{Markup, html};
 const ROW: f64 = 26.0;
 /// Height of the marks in a row.
 const MARK: f64 = 16.0;
-/// Room for names on the left of a plot.
+/// Width reserved for names on the left of a plot.
 const NAMES: f64 = 150.0;
-/// Maximum number of characters of a name next to a plot; the table below has the whole name.
+/// Maximum number of characters of a name next to a plot; the table below contains the whole name.
 const NAME: usize = 20;
 
 fn plot(rows: usize) -> Plot {
@@ -49,13 +49,13 @@ fn mark(plot: &Plot, at: usize, class: &str, (from, to): (f64, f64), least: f64,
     }
 }
 
-/// Draws a bar chart, and returns it with the height of the picture.
+/// Draws a bar chart. Returns the marks as SVG, and the height of the picture.
 pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     let plot = plot(bars.names.len());
     let value =
         |part: usize, at: usize| bars.parts[part].1.get(at).copied().filter(|value| *value > 0.0).unwrap_or(0.0);
     let total = |at: usize| (0..bars.parts.len()).map(|part| value(part, at)).sum::<f64>();
-    // Leaves room for the value after the longest bar.
+    // Reserves space for the value after the longest bar.
     let x = AxisLayout::new(&figure.x, (0..bars.names.len()).map(total), plot.width - 70.0);
     let place = |value: f64| x.place(value).unwrap_or(0.0);
     let drawn = html! {
@@ -75,7 +75,7 @@ pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Draws periods of work, with one row per name, and returns them with the height of the picture.
+/// Draws periods of work, with one row per name. Returns the marks as SVG, and the height of the picture.
 pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
     let mut rows: Vec<(&str, f64)> = Vec::new();
     for span in spans {
@@ -99,7 +99,7 @@ pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Draws box plots, and returns them with the height of the picture.
+/// Draws box plots. Returns the marks as SVG, and the height of the picture.
 pub(super) fn boxes(figure: &Figure, boxes: &[Spread]) -> (Markup, f64) {
     let plot = plot(boxes.len());
     let x = AxisLayout::new(&figure.x, boxes.iter().flat_map(|spread| spread.numbers), plot.width);

@@ -1,5 +1,5 @@
-//! Single calls to MPI. One thread at a time calls MPI, and every result is checked. Operations in progress are polled
-//! until they are done.
+//! Wrappers of single MPI calls. Only one thread at a time calls MPI, and every status is checked. Nonblocking
+//! operations are polled until they are complete.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -17,7 +17,7 @@ unsafe impl Send for Communicator {}
 // SAFETY: as above.
 unsafe impl Sync for Communicator {}
 
-/// Returns this process's rank and the number of ranks of a communicator.
+/// Returns (rank of this process, number of ranks) in a communicator.
 pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
     let (mut rank, mut ranks): (c_int, c_int) = (0, 1);
     // SAFETY: the communicator is valid, and both calls write one number each. This is called only while MPI is being
@@ -30,7 +30,8 @@ pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
 }
 
 impl Ranks {
-    /// Makes one call to MPI while no other thread calls it. A failure ends the job on all ranks.
+    /// Makes one MPI call under the mutex that serialises them. `name` is the MPI function, for the error message. A
+    /// failure ends the job on all ranks.
     pub(super) fn call(&self, name: &str, call: impl FnOnce() -> c_int) {
         let status = {
             let _alone = self.lock_calls();
@@ -41,7 +42,7 @@ impl Ranks {
         }
     }
 
-    /// Starts an MPI operation and returns its request. [`Ranks::test`] polls it.
+    /// Starts a nonblocking MPI operation and returns its request. [`Ranks::test`] polls it.
     pub(super) fn begin(&self, name: &str, call: impl FnOnce(*mut ffi::MPI_Request) -> c_int) -> ffi::MPI_Request {
         // SAFETY: a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
@@ -49,7 +50,7 @@ impl Ranks {
         request
     }
 
-    /// Returns true if the operation of `request` is done. All later calls return true, too.
+    /// Returns true if the operation of `request` is complete. All later calls return true, too.
     pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
         let mut done: c_int = 0;
         // SAFETY: the request is one that MPI returned, or null, which counts as done.
@@ -57,7 +58,7 @@ impl Ranks {
         done != 0
     }
 
-    /// Waits until the operation of `request` is done.
+    /// Waits until the operation of `request` is complete.
     pub(super) fn wait(&self, mut request: ffi::MPI_Request) {
         let mut backoff = Backoff::default();
         while !self.test(&mut request) {
@@ -65,7 +66,7 @@ impl Ranks {
         }
     }
 
-    /// Prints the name and the error of a failed call, and ends the job.
+    /// Prints the name and the error of a failed MPI call, and ends the job.
     fn failed(&self, name: &str, status: c_int) -> ! {
         let mut text = [0u8; 1024];
         let mut length: c_int = 0;
@@ -81,7 +82,8 @@ impl Ranks {
         self.abort(9)
     }
 
-    /// Makes calls on `comm` return errors instead of ending the process, so that errors can be printed in one line.
+    /// Sets the error handler of `comm`, so that MPI calls return errors instead of ending the process. Errors can
+    /// then be printed in one line.
     pub(super) fn return_errors(&self, comm: Communicator) {
         // SAFETY: a valid communicator and a constant of the library.
         self.call("MPI_Comm_set_errhandler", || unsafe {
@@ -89,8 +91,7 @@ impl Ranks {
         });
     }
 
-    /// Duplicates a communicator. The copy has the same ranks and inherits error handlers, but its messages are
-    /// separate.
+    /// Duplicates a communicator. The copy has the same ranks and error handler, but its messages are separate.
     pub(super) fn duplicate(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut copy = unsafe { ffi::RSMPI_COMM_NULL };
@@ -99,7 +100,7 @@ impl Ranks {
         Communicator(copy)
     }
 
-    /// Returns a communicator of the ranks of `comm` that are on this machine, in the same order.
+    /// Creates a communicator of the ranks of `comm` that are on this machine, in the same order.
     pub(super) fn same_machine(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut some = unsafe { ffi::RSMPI_COMM_NULL };

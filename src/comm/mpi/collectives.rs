@@ -1,4 +1,4 @@
-//! Collective operations on small data. Data is moved in pieces, because MPI counts elements in 32 bits.
+//! Collective operations on small data. Data is transferred in chunks, because MPI counts are 32-bit integers.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -30,20 +30,20 @@ impl Ranks {
 
     fn broadcast_piece(&self, piece: &mut [u8]) {
         let (at, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
-        // SAFETY: `piece` is borrowed until the operation is done, and has `count` bytes on every rank.
+        // SAFETY: `piece` is borrowed until the operation is complete, and has `count` bytes on every rank.
         let request = self.begin("MPI_Ibcast", |request| unsafe {
             ffi::MPI_Ibcast(at, count, ffi::RSMPI_UINT8_T, 0, self.collective.0, request)
         });
         self.wait(request);
     }
 
-    /// Passes the bytes of all ranks to `take(rank, bytes)`, in pieces whose lengths are multiples of `size`.
+    /// Passes the bytes of all ranks to `take(rank, bytes)`, in chunks whose lengths are multiples of `size`.
     /// Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];
         let (from, to) = ([mine.len() as u64], lengths.as_mut_ptr());
-        // SAFETY: every rank sends one number and receives `ranks`; both buffers live until the operation is done.
+        // SAFETY: every rank sends one number and receives `ranks`; both buffers live until the operation is complete.
         let request = self.begin("MPI_Iallgather", |request| unsafe {
             let kind = ffi::RSMPI_UINT64_T;
             ffi::MPI_Iallgather(from.as_ptr().cast(), 1, kind, to.cast(), 1, kind, self.collective.0, request)
@@ -59,8 +59,8 @@ impl Ranks {
                 lengths.iter().map(|&length| (length as usize).saturating_sub(at).min(piece) as c_int).collect();
             let mine = &mine[at.min(mine.len())..];
             let (to, count) = (scratch.as_mut_ptr(), counts[self.place.rank]);
-            // SAFETY: rank r sends `counts[r]` bytes, at most `piece`, for which there is room at `places[r]`; all
-            // buffers live until the operation is done.
+            // SAFETY: rank r sends `counts[r]` bytes, at most `piece`, which fit at offset `places[r]`; all buffers
+            // live until the operation is complete.
             let request = self.begin("MPI_Iallgatherv", |request| unsafe {
                 let kind = ffi::RSMPI_UINT8_T;
                 ffi::MPI_Iallgatherv(
@@ -96,7 +96,7 @@ impl Ranks {
         for piece in values.chunks_mut((self.chunk() / 8).max(1)) {
             let mine = piece.to_vec();
             let (to, count) = (piece.as_mut_ptr(), piece.len() as c_int);
-            // SAFETY: `mine` and `piece` have `count` elements on every rank and live until the operation is done.
+            // SAFETY: `mine` and `piece` have `count` elements on every rank and live until the operation is complete.
             let request = self.begin("MPI_Iallreduce", |request| unsafe {
                 ffi::MPI_Iallreduce(mine.as_ptr().cast(), to.cast(), count, kind, operation, self.collective.0, request)
             });

@@ -1,5 +1,5 @@
-//! Watchdog that ends a process if MPI does not start. MPI libraries wait forever, and silently, for a rank that never
-//! comes.
+//! Watchdog that ends the process if MPI does not start in time. MPI libraries wait silently and forever for a missing
+//! rank.
 #![allow(unsafe_code)] // exits without running exit handlers
 
 use crate::comm::launch;
@@ -7,15 +7,15 @@ use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// Time after which a warning says that MPI still waits for ranks.
+/// Time after which rank 0 warns that MPI is still waiting for ranks.
 const WARN_AFTER: Duration = Duration::from_secs(60);
-/// Seconds after which a rank gives up waiting for MPI to start; 0 means never. The variable `GPUGRAPH_MPI_START`
-/// overrides the number. With thousands of ranks the start takes minutes.
+/// Default time limit for the start of MPI in seconds; 0 means no limit. The environment variable `GPUGRAPH_MPI_START`
+/// overrides it. With thousands of ranks the start takes minutes.
 const DEFAULT_LIMIT: u64 = 15 * 60;
-/// Additional time that ranks other than 0 wait before they give up, so that rank 0 prints the error first.
+/// Additional time limit for ranks other than 0, so that rank 0 prints the error first.
 const FOLLOWER_WAIT: Duration = Duration::from_secs(5);
 
-/// Starts the watchdog. Drop the returned sender once MPI has started; that stops the watchdog.
+/// Starts the watchdog. Dropping the returned sender stops it, so drop it once MPI has started.
 pub(super) fn watch() -> Option<Sender<()>> {
     let get = |name: &str| std::env::var(name).ok();
     let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_LIMIT);
@@ -23,7 +23,7 @@ pub(super) fn watch() -> Option<Sender<()>> {
     let (started, ended) = mpsc::channel();
     let wait = move || {
         let over = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-        // The log is opened later, so messages go to stderr.
+        // The log is not open yet, so messages go to stderr.
         let print = |what: String| leads.then(|| std::io::stderr().write_all(format!("{what}\n").as_bytes()));
         let limit = Duration::from_secs(limit);
         let slow = if limit.is_zero() { WARN_AFTER } else { WARN_AFTER.min(limit / 2) };
@@ -40,6 +40,6 @@ pub(super) fn watch() -> Option<Sender<()>> {
         // SAFETY: no memory is passed. Usual exit handlers would wait for MPI.
         unsafe { libc::_exit(9) }
     };
-    // If the thread does not start, the only loss is that nothing is printed.
+    // If the thread can't be started, the process runs without a watchdog.
     std::thread::Builder::new().name("starting".into()).spawn(wait).ok().map(|_| started)
 }

@@ -2,8 +2,9 @@
 //! tested.
 #![allow(unsafe_code)] // calls MPI's C interface
 //!
-//! MPI is initialised with `MPI_THREAD_SERIALIZED`, and every call is made under one mutex. No call blocks: collective
-//! operations are started and then polled. So a waiting thread neither keeps the mutex locked nor occupies a core.
+//! MPI is initialised with `MPI_THREAD_SERIALIZED`, and every call is made under one mutex. No call blocks: operations
+//! are nonblocking and are polled until they are complete. So a waiting thread neither holds the mutex nor occupies a
+//! core.
 
 mod call;
 mod collectives;
@@ -23,10 +24,10 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Default number of bytes that collective operations move at once. Four times this number fits `Comm::SCRATCH`.
+/// Default chunk size of collective operations in bytes. Four chunks fit in `Comm::SCRATCH`.
 const CHUNK: usize = super::Comm::SCRATCH / 4;
 
-/// Handle through which one rank reaches all ranks of the job.
+/// MPI connection of this process to all ranks of the job.
 pub struct Ranks {
     place: RankPosition,
     /// Mutex held during every call to MPI.
@@ -39,14 +40,14 @@ pub struct Ranks {
     ending: Communicator,
     small: Mutex<point_to_point::PointToPoint>,
     chunk: AtomicUsize,
-    /// Number of exchanges that have begun. It distinguishes the messages of different exchanges.
+    /// Number of exchanges that have begun. It determines the MPI tag of an exchange.
     exchanges: AtomicUsize,
-    /// Number of times that links of rounds were opened. It distinguishes the messages of different links.
+    /// Number of times that links of rounds were opened. It determines the MPI tag of the links.
     rounds: AtomicUsize,
     /// Whether an exchange ended while its messages were still in flight.
     broken: AtomicBool,
     closed: AtomicBool,
-    /// Bytes of memory that MPI had taken once it was open: the maximum over the ranks.
+    /// Memory in bytes that MPI had allocated when it was open: the maximum over the ranks.
     taken: u64,
 }
 
@@ -57,8 +58,8 @@ impl std::fmt::Debug for Ranks {
 }
 
 impl Ranks {
-    /// Starts MPI. `expected` is the number of ranks that the launcher reports. Returns `None` if there is only one
-    /// rank.
+    /// Initialises MPI. `expected` is the number of ranks according to the launcher, if known. Returns `None` if there
+    /// is only one rank.
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         let before = os::own_memory();
         let _starting = init_watchdog::watch();
@@ -139,7 +140,7 @@ impl Ranks {
         self.chunk.store(bytes, Ordering::Relaxed);
     }
 
-    /// Returns the number of bytes that collective operations move at once.
+    /// Returns the chunk size of collective operations in bytes.
     pub(super) fn chunk(&self) -> usize {
         self.chunk.load(Ordering::Relaxed)
     }
@@ -157,8 +158,8 @@ impl Ranks {
         self.call("MPI_Finalize", || unsafe { ffi::MPI_Finalize() });
     }
 
-    /// Waits until all ranks have called this function, but at most `at_most`. Calls `meanwhile` repeatedly while it
-    /// waits.
+    /// Waits until all ranks have called this function, but at most for the time `at_most`. Calls `meanwhile`
+    /// repeatedly while it waits.
     pub(super) fn barrier_within(&self, at_most: Duration, meanwhile: &dyn Fn()) {
         let until = Instant::now() + at_most;
         let mut request = self.begin_barrier(self.ending);
@@ -169,7 +170,7 @@ impl Ranks {
     }
 
     pub(super) fn abort(&self, code: u8) -> ! {
-        // If MPI itself hangs, exit after a while, so that the launcher sees that this rank is gone.
+        // If MPI itself hangs, exit after 10 s, so that the launcher notices the loss of this rank.
         let deadline = std::thread::Builder::new().spawn(move || {
             std::thread::sleep(Duration::from_secs(10));
             // SAFETY: ends the process without running anything.
@@ -178,7 +179,7 @@ impl Ranks {
         drop(deadline);
         // Launchers read a rank's output through pipes, and drop unread output when they end the rank.
         std::thread::sleep(Duration::from_millis(200));
-        // A thread that panicked during a call never releases the mutex.
+        // Don't wait for the mutex forever: a thread that panicked during an MPI call never releases it.
         let until = Instant::now() + Duration::from_secs(2);
         let mut alone = self.calls.try_lock();
         while alone.is_none() && Instant::now() < until {
@@ -192,13 +193,13 @@ impl Ranks {
         std::process::exit(code.into());
     }
 
-    /// Locks the use of MPI. No other thread calls MPI until the returned guard is dropped.
+    /// Locks the mutex of MPI calls. No other thread calls MPI until the returned guard is dropped.
     fn lock_calls(&self) -> parking_lot::MutexGuard<'_, ()> {
         self.calls.lock()
     }
 }
 
-/// Returns the version of the linked MPI library: the first line of its report.
+/// Returns the version of the linked MPI library: the first line of the library's version text, up to a comma.
 pub fn version() -> Option<String> {
     // SAFETY: constants of the library; the buffer has the length that the library requires, and the call may precede
     // MPI_Init.

@@ -1,5 +1,5 @@
-//! Small messages between any two ranks, independent of all other operations. No sender waits, because this module
-//! keeps each message until MPI has sent it.
+//! Small messages between any two ranks, independent of all other operations. Senders never wait, because this module
+//! stores each message until MPI has sent it.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -11,8 +11,8 @@ use std::ffi::c_int;
 #[derive(Default)]
 pub(super) struct PointToPoint {
     leaving: Vec<(Request, Box<[u8]>)>,
-    /// The message that is being received, if any. Messages are received one at a time, so that messages from the same
-    /// rank stay in order.
+    /// The message that is being received, if any: (request, sender, buffer). Messages are received one at a time, so
+    /// that messages from the same rank stay in order.
     arriving: Option<(Request, usize, Vec<u8>)>,
 }
 
@@ -27,7 +27,7 @@ impl Ranks {
         let message: Box<[u8]> = message.into();
         let (at, count) = (message.as_ptr().cast(), message.len() as c_int);
         let mut messages = self.small.lock();
-        // SAFETY: the bytes stay in place, in `leaving`, until the operation is done.
+        // SAFETY: the bytes stay in place, in `leaving`, until the operation is complete.
         let request = self.begin("MPI_Isend", |request| unsafe {
             ffi::MPI_Isend(at, count, ffi::RSMPI_UINT8_T, to as c_int, 0, self.point_to_point.0, request)
         });
@@ -72,14 +72,14 @@ impl Ranks {
         });
         let mut message = vec![0u8; count as usize];
         let at = message.as_mut_ptr().cast();
-        // SAFETY: the message was matched and has `count` bytes; they stay in place until the operation is done.
+        // SAFETY: the message was matched and has `count` bytes; they stay in place until the operation is complete.
         let request = self.begin("MPI_Imrecv", |request| unsafe {
             ffi::MPI_Imrecv(at, count, ffi::RSMPI_UINT8_T, &raw mut matched, request)
         });
         Some((Request(request), status.MPI_SOURCE as usize, message))
     }
 
-    /// Waits until no rank has small messages in flight, and drops the messages that arrive at this rank.
+    /// Waits until no rank has small messages in flight. Messages that arrive at this rank meanwhile are dropped.
     pub(super) fn drain(&self) {
         let mut backoff = Backoff::default();
         let mut barrier = None;

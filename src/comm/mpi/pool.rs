@@ -1,10 +1,10 @@
-//! Transport of the messages of an exchange through MPI, with a pool of buffers for messages from any rank. It also
-//! detects when all messages have arrived.
+//! Transport of the messages of an exchange through MPI, with a pool of receive buffers for messages from any rank. It
+//! also detects when all messages have arrived.
 //!
-//! Sends are synchronous (`MPI_Issend`): a send is done when its receiver has begun to take it, so nothing accumulates
-//! in MPI's own memory. Receives are posted in advance, from any rank. When its work is done, a rank reports to every
-//! other rank how many messages it has sent to that rank (`MPI_Ialltoall`). So each rank knows when it has received all
-//! messages. Messages move only while a thread sends or looks for a message.
+//! Sends are synchronous (`MPI_Issend`): a send completes only after its receiver has begun to receive it, so messages
+//! do not accumulate in MPI's own memory. Receives are posted in advance, from any source. After its last message, a
+//! rank tells every other rank how many messages it has sent to that rank (`MPI_Ialltoall`). So each rank knows when
+//! it has received all messages. MPI makes progress only while a thread sends or polls.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -19,23 +19,23 @@ use std::sync::atomic::Ordering;
 struct MessagePool<'a> {
     ranks: &'a Ranks,
     limits: MessageLimits,
-    /// Tag that distinguishes the messages of this exchange from messages of the next one, which another rank may have
-    /// begun.
+    /// MPI tag of this exchange. It distinguishes its messages from those of the next exchange, which another rank may
+    /// have begun.
     tag: c_int,
     messages: Mutex<Messages>,
 }
 
-/// The messages that a rank has in flight, and counts of its messages.
+/// Messages that a rank has in flight, and message counts.
 struct Messages {
     leaving: Operations,
     arriving: Operations,
-    /// Messages that have arrived: sender, buffer and number of words.
+    /// Messages that have arrived, as (sender, buffer, number of words).
     arrived: Vec<(usize, Vec<u32>, usize)>,
-    /// Buffers of messages that have been sent, for reuse.
+    /// Buffers of sent messages, for reuse.
     free: Vec<Vec<u32>>,
     /// Number of messages that this rank has sent to each rank.
     sent: Vec<u64>,
-    /// Number of messages that each rank sends to this rank, once all ranks have reported it.
+    /// Number of messages that each rank sends to this rank. Valid when the request `counting` is complete.
     coming: Vec<u64>,
     counting: Option<ffi::MPI_Request>,
     received: u64,
@@ -46,7 +46,8 @@ struct Messages {
 // SAFETY: requests are handles that any thread may poll while calls are serialised.
 unsafe impl Send for Messages {}
 
-/// MPI operations in progress with their buffers, and arrays in which MPI reports which operations are done.
+/// MPI operations in progress with their buffers, and the output arrays in which MPI reports which operations are
+/// complete.
 #[derive(Default)]
 struct Operations {
     requests: Vec<ffi::MPI_Request>,
@@ -64,7 +65,7 @@ impl Operations {
         self.statuses.push(unsafe { std::mem::zeroed() });
     }
 
-    /// Calls `done` with the buffer and the status of each operation that has finished, and removes the operation.
+    /// Removes all completed operations, and calls `done` with the buffer and the status of each.
     fn poll(&mut self, ranks: &Ranks, mut done: impl FnMut(Vec<u32>, &ffi::MPI_Status)) {
         if self.requests.is_empty() {
             return;
@@ -74,11 +75,11 @@ impl Operations {
         let (statuses, all) = (self.statuses.as_mut_ptr(), self.requests.len() as c_int);
         // SAFETY: the three arrays have one element for each request.
         ranks.call("MPI_Testsome", || unsafe { ffi::MPI_Testsome(all, requests, &raw mut count, indices, statuses) });
-        // The count is MPI_UNDEFINED, which is negative, if there is nothing to poll.
+        // If no request is active, the count is MPI_UNDEFINED, which is negative.
         let count = count.max(0) as usize;
         let mut finished: Vec<(usize, ffi::MPI_Status)> =
             self.done[..count].iter().map(|&at| at as usize).zip(self.statuses[..count].iter().copied()).collect();
-        // MPI may return operations in any order. Remove the last one first, so that indices stay valid.
+        // MPI may return the indices in any order. Remove the largest first, so that smaller indices stay valid.
         finished.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
         for (at, status) in finished {
             self.requests.swap_remove(at);
@@ -90,7 +91,7 @@ impl Operations {
 }
 
 impl Ranks {
-    /// Opens an exchange of messages through MPI, and posts its receives. Collective.
+    /// Opens an exchange of messages through MPI, and posts its first receives. Collective.
     pub(in crate::comm) fn pool(&self, limits: MessageLimits) -> Result<Box<dyn Carrier + '_>> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(Error::internal("exchange messages between ranks", "the exchange before failed"));
@@ -108,19 +109,20 @@ impl Ranks {
             received: 0,
             complete: false,
         };
-        // Two tags are enough. No rank is two exchanges ahead, because each exchange ends with counts from all ranks.
+        // Two tags are enough: no rank can be two exchanges ahead, because each exchange ends only after all ranks
+        // have sent their message counts.
         let pool = MessagePool { ranks: self, limits, tag: (number % 2) as c_int, messages: Mutex::new(messages) };
-        // Zeroed pages take no memory until a message is written to them.
+        // Zeroed pages take no physical memory until a message is written to them.
         (0..limits.incoming).for_each(|_| pool.accept(&mut pool.messages.lock(), vec![0; limits.words]));
         Ok(Box::new(pool))
     }
 }
 
 impl MessagePool<'_> {
-    /// Starts to receive a message from any rank into `buffer`, which has room for a message of maximum size.
+    /// Posts a receive of a message from any rank into `buffer`, which has the size of the longest message.
     fn accept(&self, messages: &mut Messages, mut buffer: Vec<u32>) {
         let (at, count) = (buffer.as_mut_ptr().cast(), self.limits.words as c_int);
-        // SAFETY: the buffer has that many words, which stay in place, in `arriving`, until the operation is done.
+        // SAFETY: the buffer has that many words, which stay in place, in `arriving`, until the operation is complete.
         let request = self.ranks.begin("MPI_Irecv", |request| unsafe {
             let (kind, comm) = (ffi::RSMPI_UINT32_T, self.ranks.messages.0);
             ffi::MPI_Irecv(at, count, kind, ffi::RSMPI_ANY_SOURCE, self.tag, comm, request)
@@ -128,13 +130,13 @@ impl MessagePool<'_> {
         messages.arriving.push(request, buffer);
     }
 
-    /// Moves the buffers of sent messages into `free`.
+    /// Moves the buffers of completed sends to `free`.
     fn poll_left(&self, messages: &mut Messages) {
         let Messages { leaving, free, .. } = messages;
         leaving.poll(self.ranks, |buffer, _| free.push(buffer));
     }
 
-    /// Moves messages that have arrived to `arrived`, and determines whether the exchange is complete.
+    /// Moves received messages to `arrived`, and updates `complete`.
     fn poll(&self, messages: &mut Messages) {
         self.poll_left(messages);
         let Messages { arriving, arrived, received, .. } = messages;
@@ -162,7 +164,7 @@ impl Carrier for MessagePool<'_> {
         }
         messages.sent[to] += 1;
         let (at, count) = (message.as_ptr().cast(), message.len() as c_int);
-        // SAFETY: the words stay in place, in `leaving`, until the operation is done.
+        // SAFETY: the words stay in place, in `leaving`, until the operation is complete.
         let request = self.ranks.begin("MPI_Issend", |request| unsafe {
             let (kind, comm) = (ffi::RSMPI_UINT32_T, self.ranks.messages.0);
             ffi::MPI_Issend(at, count, kind, to as c_int, self.tag, comm, request)
@@ -175,7 +177,7 @@ impl Carrier for MessagePool<'_> {
         let mut messages = self.messages.lock();
         let (from, to) = (messages.sent.as_ptr().cast(), messages.coming.as_mut_ptr().cast());
         // SAFETY: both arrays have a number for each rank and stay in place: neither changes its length, and the pool
-        // leaks them if it is dropped before the operation is done.
+        // leaks them if it is dropped before the operation is complete.
         let request = self.ranks.begin("MPI_Ialltoall", |request| unsafe {
             let kind = ffi::RSMPI_UINT64_T;
             ffi::MPI_Ialltoall(from, 1, kind, to, 1, kind, self.ranks.messages.0, request)
@@ -199,8 +201,8 @@ impl Carrier for MessagePool<'_> {
 }
 
 impl Drop for MessagePool<'_> {
-    /// Cancels the receives that are still posted, since no message will come. After a failure it leaks the buffers in
-    /// flight instead, because MPI may use them until the job ends.
+    /// Cancels the receives that are still posted, because no more messages will arrive. After a failure it leaks the
+    /// buffers in flight instead, because MPI may use them until the job ends.
     fn drop(&mut self) {
         let messages = self.messages.get_mut();
         let Messages { leaving, arriving, sent, coming, complete, .. } = messages;

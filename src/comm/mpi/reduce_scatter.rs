@@ -1,10 +1,10 @@
-//! Sums arrays over the ranks through MPI, for ranks that share no memory. Each rank computes the sums of one share of
-//! the array: every other rank sends it that share, and it adds the shares that it receives.
+//! Sums arrays over the ranks through MPI, for ranks that can't share memory. Each rank computes the sums of its
+//! share, a range of the array: every other rank sends it the elements of that range, and it adds up what it receives.
 //!
-//! Communication has a step for each other rank. At step t, rank r sends to rank r + t and receives from rank r - t, so
-//! each link carries one stream. The data of a step is divided into pieces, and several pieces are in flight at once.
-//! Both ends process steps and pieces in the same order. So both have posted the first piece that has not moved yet,
-//! and there is no deadlock.
+//! Communication has one step per other rank. At step t, rank r sends to rank r + t and receives from rank r - t
+//! (modulo the number of ranks), so each network link carries one stream. The data of a step is divided into chunks,
+//! and several chunks are in flight at once. Sender and receiver process steps and chunks in the same order. So both
+//! have posted the first chunk that is not transferred yet, and there is no deadlock.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Number of pieces in flight at a time in each direction.
+/// Number of chunks in flight in each direction.
 const WINDOW: usize = 4;
 
-/// A piece of an array that this rank sends to rank `peer` or receives from it.
+/// A chunk of an array: the range of elements that this rank sends to rank `peer` or receives from it.
 #[derive(Clone)]
 struct SharePiece {
     peer: usize,
@@ -27,7 +27,8 @@ struct SharePiece {
 }
 
 impl Ranks {
-    /// Adds the values of all other ranks to this rank's share of `values`. Other elements keep their values.
+    /// Adds the values of all other ranks to this rank's share of `values` (the index range that it owns). Other
+    /// elements are unchanged.
     pub(in crate::comm) fn add_shares<T: Number>(&self, values: &mut [T], add: impl Fn(T, T) -> T) {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
@@ -36,7 +37,7 @@ impl Ranks {
         self.flow(values, sends, receives, Some(vec![T::default(); capacity * WINDOW]), add);
     }
 
-    /// Copies every rank's share of an array to the ranks for which `wants` is true.
+    /// Copies the share of every rank (the index range that it owns) to each rank `r` for which `wants(r)` is true.
     pub(in crate::comm) fn gather_shares<T: Number>(&self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).filter(|&peer| wants(peer));
@@ -50,8 +51,8 @@ impl Ranks {
         share::of(rank, self.place.ranks, len)
     }
 
-    /// Returns the other ranks in the order in which this rank sends to them, or, if `sending` is false, in the order
-    /// in which it receives from them.
+    /// Returns the other ranks in the order in which this rank sends to them or, if `sending` is false, receives from
+    /// them.
     fn turns(&self, sending: bool) -> impl Iterator<Item = usize> + use<> {
         let (rank, ranks) = (self.place.rank, self.place.ranks);
         (1..ranks).map(move |turn| if sending { (rank + turn) % ranks } else { (rank + ranks - turn) % ranks })
@@ -67,9 +68,9 @@ impl Ranks {
         share.step_by(length).map(move |at| SharePiece { peer, elements: at..end.min(at + length) })
     }
 
-    /// Sends and receives pieces of `values`, with several pieces in flight in each direction. With `scratch`, which
-    /// has room for the pieces in flight, received pieces are added to the elements of `values`. Without it, received
-    /// pieces replace the elements. No element may be both sent and received.
+    /// Sends and receives chunks of `values`, with several chunks in flight in each direction. If `scratch` is given,
+    /// received chunks are stored there and then added to the elements of `values`. Otherwise they overwrite the
+    /// elements. No element may be both sent and received.
     fn flow<T: Number>(
         &self,
         values: &mut [T],
@@ -80,7 +81,8 @@ impl Ranks {
     ) {
         let mut scratch = scratch;
         let capacity = scratch.as_ref().map_or(0, |scratch| scratch.len() / WINDOW);
-        // From here on all access goes through these pointers, because MPI reads and writes between calls.
+        // From here on, access the arrays only through these pointers, because MPI reads and writes them between
+        // calls.
         let base = values.as_mut_ptr();
         let slots = scratch.as_mut().map(|scratch| scratch.as_mut_ptr());
         let (mut sending, mut receiving) = (VecDeque::new(), VecDeque::new());
@@ -94,15 +96,16 @@ impl Ranks {
                     break;
                 };
                 let at = match slots {
-                    // SAFETY: there are WINDOW slots of `capacity` elements; the piece received WINDOW pieces before
-                    // has left this slot.
+                    // SAFETY: there are WINDOW slots of `capacity` elements; the chunk received WINDOW chunks before
+                    // has been removed from this slot.
                     Some(slots) => unsafe { slots.add(posted % WINDOW * capacity) },
-                    // SAFETY: the elements of a piece are within `values`.
+                    // SAFETY: the elements of a chunk are within `values`.
                     None => unsafe { base.add(piece.elements.start) },
                 };
                 posted += 1;
                 let bytes = (piece.elements.len() * size_of::<T>()) as c_int;
-                // SAFETY: the memory lives until `flow` returns, which is after the operation is done; any bytes are valid numbers.
+                // SAFETY: the memory lives until `flow` returns, which is after the operation is complete; any bytes
+                // are valid numbers.
                 let request = self.begin("MPI_Irecv", |request| unsafe {
                     let (kind, comm) = (ffi::RSMPI_UINT8_T, self.collective.0);
                     ffi::MPI_Irecv(at.cast(), bytes, kind, piece.peer as c_int, 1, comm, request)
@@ -115,8 +118,8 @@ impl Ranks {
                     break;
                 };
                 let bytes = (piece.elements.len() * size_of::<T>()) as c_int;
-                // SAFETY: the piece is within `values`, and nobody writes to it during the send, because received
-                // pieces lie elsewhere.
+                // SAFETY: the chunk is within `values`, and nothing writes to it during the send, because received
+                // chunks are stored elsewhere.
                 let request = self.begin("MPI_Isend", |request| unsafe {
                     let (kind, comm) = (ffi::RSMPI_UINT8_T, self.collective.0);
                     let at = base.add(piece.elements.start);

@@ -1,9 +1,9 @@
-//! Links that carry the messages of [`crate::comm::Rounds`] through MPI, for ranks that share no memory.
+//! Links that transport the messages of [`crate::comm::Rounds`] through MPI, for ranks that can't share memory.
 //!
-//! Each pair of ranks has a few buffers for messages in each direction, which are allocated once. Receives are posted
-//! in advance and separately for each sender, so that a sender that is a round ahead uses no buffers of other senders.
-//! Sends are synchronous (`MPI_Issend`), as in `pool`. A short round is one message. A message begins with a header of
-//! two words: 1 if the round ends with it (else 0), and its number of bytes.
+//! Each pair of ranks has a few message buffers in each direction, which are allocated once. Receives are posted in
+//! advance and separately for each sender, so that a sender that is a round ahead uses no buffers of other senders.
+//! Sends are synchronous (`MPI_Issend`), as in `pool`. A short round is a single message. A message begins with a
+//! header of two words: a flag that is 1 if the message ends the round (else 0), and the number of content bytes.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -15,11 +15,11 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Number of messages in flight between two ranks in each direction.
+/// Number of message buffers per direction between two ranks.
 const WINDOW: usize = 2;
-/// Number of words in the header of a message.
+/// Number of 64-bit words in the header of a message.
 const HEADER: usize = 2;
-/// MPI tag of the messages of the first links. Exchanges use the smaller tags.
+/// Smallest MPI tag that links use. Exchanges use the tags below it.
 const TAG: usize = 2;
 
 /// A buffer for one message, with the MPI operation that sends or receives it.
@@ -32,7 +32,7 @@ struct MessageSlot {
 // SAFETY: a request is a handle that any thread may poll while calls are serialised.
 unsafe impl Send for MessageSlot {}
 
-/// The buffers for messages to one rank or from one rank, and the index of the buffer to use next.
+/// Message buffers to one rank or from one rank, and the index of the next buffer to use.
 struct MessageWindow {
     slots: Vec<MessageSlot>,
     next: usize,
@@ -48,10 +48,11 @@ struct Windows {
 }
 
 impl Ranks {
-    /// Opens links of `link` bytes for each pair of ranks, and posts the first receives. Collective.
+    /// Opens links between all ranks, with up to `link` bytes in flight on each, and posts the first receives.
+    /// Collective.
     pub(in crate::comm) fn windows(self: &Arc<Self>, link: usize) -> Box<dyn LinkSlots> {
         let ranks = self;
-        // MPI allows tags up to 32,767 at least.
+        // MPI guarantees tags up to 32,767.
         let tag = (TAG + ranks.rounds.fetch_add(1, Ordering::SeqCst) % 30_000) as c_int;
         let capacity = (link / (2 * WINDOW)).next_multiple_of(8);
         let (rank, count) = (ranks.place.rank, ranks.place.ranks);
@@ -78,14 +79,14 @@ impl Windows {
         let (tag, comm) = (self.tag, self.ranks.messages);
         let slot = &mut self.receiving[from].slots[slot];
         let (at, count) = (slot.words.as_mut_ptr(), size_of_val(slot.words.as_slice()) as c_int);
-        // SAFETY: the buffer stays in its slot until the operation is done.
+        // SAFETY: the buffer stays in its slot until the operation is complete.
         slot.request = self.ranks.begin("MPI_Irecv", |request| unsafe {
             ffi::MPI_Irecv(at.cast(), count, ffi::RSMPI_UINT8_T, from as c_int, tag, comm.0, request)
         });
     }
 
-    /// Returns true if the buffer for the next message to rank `to` may be written, because its previous message has
-    /// been sent.
+    /// Returns true if the buffer for the next message to rank `to` is free, because its previous message has been
+    /// sent.
     fn free(&mut self, to: usize) -> bool {
         let window = &mut self.sending[to];
         self.ranks.test(&mut window.slots[window.next].request)
@@ -114,7 +115,7 @@ impl LinkSlots for Windows {
         let slot = &mut window.slots[window.next];
         slot.words[..HEADER].copy_from_slice(&[u64::from(last), bytes as u64]);
         let (at, count) = (slot.words.as_ptr(), (HEADER * 8 + bytes) as c_int);
-        // SAFETY: the buffer stays in its slot until the operation is done.
+        // SAFETY: the buffer stays in its slot until the operation is complete.
         slot.request = self.ranks.begin("MPI_Issend", |request| unsafe {
             ffi::MPI_Issend(at.cast(), count, ffi::RSMPI_UINT8_T, to as c_int, tag, comm.0, request)
         });
@@ -137,7 +138,7 @@ impl LinkSlots for Windows {
     }
 
     fn all_sent(&mut self) -> bool {
-        // A long message is sent only while its sender calls MPI.
+        // The sender of a long message must keep calling MPI until it is sent.
         let ranks = &self.ranks;
         self.sending.iter_mut().flat_map(|window| &mut window.slots).all(|slot| ranks.test(&mut slot.request))
     }
@@ -145,7 +146,7 @@ impl LinkSlots for Windows {
     fn gather_numbers(&mut self, mine: RankNumbers, backoff: &mut RoundBackoff) -> Vec<RankNumbers> {
         let mut lines = vec![RankNumbers::default(); self.ranks.place.ranks];
         let to = lines.as_mut_ptr();
-        // SAFETY: every rank sends a line and receives one of each; both buffers live until the operation is done.
+        // SAFETY: every rank sends a line and receives one of each; both buffers live until the operation is complete.
         let mut request = self.ranks.begin("MPI_Iallgather", |request| unsafe {
             let (kind, count, comm) = (ffi::RSMPI_UINT64_T, NUMBERS as c_int, self.ranks.collective.0);
             ffi::MPI_Iallgather(mine.as_ptr().cast(), count, kind, to.cast(), count, kind, comm, request)
@@ -166,7 +167,7 @@ impl LinkSlots for Windows {
             return;
         }
         for slot in self.sending.drain(..).flat_map(|window| window.slots) {
-            // The wait ends, because the receiver has the message or needs it to end the round.
+            // This wait ends, because the receiver has the message already or needs it to end the round.
             self.ranks.wait(slot.request);
         }
         for mut slot in self.receiving.drain(..).flat_map(|window| window.slots) {

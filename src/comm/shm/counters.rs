@@ -1,4 +1,4 @@
-//! Numbers that each rank of a machine publishes in shared memory for the other ranks, without a message.
+//! Counters in shared memory that each rank of a machine publishes for the other ranks, without messages.
 #![allow(unsafe_code)] // a view of shared memory
 
 use super::segment::SharedSegment;
@@ -13,18 +13,18 @@ pub struct SharedCounters {
     numbers: usize,
 }
 
-/// Time between two polls of another rank's number.
+/// Time between two polls of another rank's counter.
 const NAP: Duration = Duration::from_micros(20);
 
 impl SharedCounters {
-    /// Makes `numbers` counters for each rank. Returns `None` on all ranks if they share no memory. Collective.
+    /// Creates `numbers` counters per rank. Returns `None` on all ranks if the ranks can't share memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<SharedCounters> {
         let segment = SharedSegment::open(ranks, numbers * size_of::<u64>())?;
         Some(SharedCounters { segment, rank: ranks.position().rank, numbers })
     }
 
-    /// Publishes the value `number` of this rank's counter `which`. A rank that reads the value also sees everything
-    /// that this rank wrote to shared memory before.
+    /// Sets this rank's counter `which` to `number`. A rank that reads the value also sees everything that this rank
+    /// wrote to shared memory before.
     pub fn publish(&self, which: usize, number: u64) {
         self.of(self.rank)[which].store(number, Ordering::Release);
     }
@@ -35,8 +35,8 @@ impl SharedCounters {
     }
 
     /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. Calls `check_cancelled`
-    /// while it waits. An error of `check_cancelled` ends the wait, because a rank that has ended publishes nothing
-    /// more.
+    /// repeatedly meanwhile, and stops waiting if that returns an error, because the counter of a rank that has ended
+    /// would never reach `least`.
     ///
     /// # Errors
     /// The error of `check_cancelled`.
@@ -56,13 +56,13 @@ impl SharedCounters {
         }
     }
 
-    /// Returns counter `which` of rank `rank` as an atomic number, which every rank may change.
+    /// Returns counter `which` of rank `rank` as an atomic integer, which every rank may modify.
     pub(in crate::comm) fn word(&self, rank: usize, which: usize) -> &AtomicU64 {
         &self.of(rank)[which]
     }
 
     fn of(&self, rank: usize) -> &[AtomicU64] {
-        // SAFETY: a part contains nothing but these atomics.
+        // SAFETY: the partition of a rank contains nothing but these atomics.
         unsafe { self.segment.view(rank, 0, self.numbers) }
     }
 }

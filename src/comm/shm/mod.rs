@@ -1,4 +1,4 @@
-//! Memory that all ranks of one machine share, and the messages that they send each other through it.
+//! Shared memory of the ranks of one machine, and communication through it.
 
 mod counters;
 mod memory;

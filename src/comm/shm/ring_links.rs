@@ -1,9 +1,10 @@
-//! Sends the messages of rounds among ranks of one machine, through rings of buffers in shared memory.
+//! Links that transport the messages of [`crate::comm::Rounds`] between ranks of one machine, through ring buffers in
+//! shared memory.
 //!
-//! To gather numbers from all ranks, each rank has two cache lines that all ranks can read. It writes its numbers to
-//! these lines alternately. Before it writes a line again, it has read the numbers of all ranks from the gathering in
-//! between. Each rank wrote these numbers after it had read the earlier ones. So no number is overwritten before all
-//! ranks have read it.
+//! For all-gathers of a few numbers, each rank has two cache lines that all ranks can read, and writes its numbers to
+//! these lines alternately. Before a rank overwrites the line of gather n in gather n + 2, it has read the numbers of
+//! all ranks in gather n + 1. Each rank wrote those numbers after it had read all numbers of gather n. So no number is
+//! overwritten before all ranks have read it.
 
 use super::rings::{RingSize, RingSlot, Rings};
 use super::store_policy::StorePolicy;
@@ -12,31 +13,33 @@ use crate::comm::mpi::Ranks;
 use crate::comm::round_backoff::RoundBackoff;
 use std::sync::atomic::Ordering;
 
-/// Size in bytes of a buffer in a long ring. The writer and the reader move whole buffers, so a ring is nearly empty
-/// and its content is in cache. With 32 KiB a long round takes a twentieth longer.
+/// Slot size in bytes, for links that are long enough for two such slots. Writer and reader transfer whole slots, so a
+/// ring is nearly empty most of the time and its content is in cache. With slots of 32 KiB, a round with long messages
+/// takes a twentieth longer.
 const SLOT_BYTES: usize = 128 << 10;
 
 pub(in crate::comm) struct RingLinks {
     rings: Rings,
-    /// For each rank, the buffer that is being filled with the next message to that rank.
+    /// For each rank, the slot that is being filled with the next message to that rank.
     filling: Vec<Option<RingSlot>>,
-    /// For each rank, the buffer of the message from that rank that is being read.
+    /// For each rank, the slot with the message from that rank that is being read.
     taking: Vec<Option<RingSlot>>,
-    /// For each rank, how words for that rank are written to shared memory.
+    /// For each rank, the choice of store instructions for messages to that rank.
     stores: Vec<StorePolicy>,
-    /// Number of times that the ranks have gathered numbers.
+    /// Number of all-gathers of numbers so far.
     gathered: u64,
 }
 
 impl RingLinks {
-    /// Returns the size of a ring for a link of `link` bytes. The ring has at least two buffers, so that one can be
-    /// read while another is filled.
+    /// Returns the size of a ring for a link with up to `link` bytes in flight. The ring has at least two slots, so
+    /// that one can be read while another is filled.
     pub(in crate::comm) fn size(link: usize) -> RingSize {
         let slots = (link / SLOT_BYTES).max(2);
         RingSize::new(slots, (link / slots / 64 * 64).saturating_sub(64).max(64))
     }
 
-    /// Opens links of `link` bytes between all ranks. Returns `None` on all ranks if they share no memory. Collective.
+    /// Opens links between all ranks, with up to `link` bytes in flight on each. Returns `None` on all ranks if the
+    /// ranks can't share memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, link: usize) -> Option<RingLinks> {
         let (rings, count) = (Rings::open(ranks, RingLinks::size(link))?, ranks.position().ranks);
         let slots = || (0..count).map(|_| None).collect();
@@ -49,7 +52,8 @@ impl RingLinks {
         })
     }
 
-    /// Claims a free buffer for the next message to rank `to`, if none is being filled.
+    /// Returns the slot for the next message to rank `to`. If none is being filled, claims a free one; `None` if the
+    /// ring is full.
     fn slot(&mut self, to: usize) -> &mut Option<RingSlot> {
         let slot = &mut self.filling[to];
         if slot.is_none() {

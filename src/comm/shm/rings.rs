@@ -1,12 +1,13 @@
-//! Rings in shared memory, one from every rank to every other rank of a machine. A ring is a circular array of slots,
-//! and a slot is a buffer for one message.
+//! Ring buffers in shared memory, one from every rank to every other rank of a machine. A ring is a circular array of
+//! slots. A slot is a buffer for one message.
 //!
-//! Messages of a ring are numbered. Message n uses slot `n % slots` in lap `n / slots`. Each slot has a sequence
-//! number, its *turn*. The turn is `2 * lap` while the slot is free for the message of that lap, and `2 * lap + 1`
-//! while it contains the message. A writer or reader that is done with a slot adds one to the slot's turn. The threads
-//! of a rank share a counter that gives each thread another message number. Shared memory has only turns, lengths and
-//! messages, so a process that dies never holds a lock that others need.
-#![allow(unsafe_code)] // views of shared memory; turns settle who uses a slot
+//! Messages of a ring are numbered from 0. Message n uses slot `n % slots` in lap `n / slots`. Each slot has a
+//! sequence number, its *turn*. The turn is `2 * lap` while the slot is free for the message of that lap, and `2 * lap
+//! + 1` while it contains the message. A writer or reader increments the turn when it has finished with the slot. The
+//! threads of a rank share a counter, from which each thread draws the number of its next message. Shared memory
+//! contains only turns, lengths and messages, but no locks, so a process that dies never holds a lock that others
+//! need.
+#![allow(unsafe_code)] // views of shared memory; the turn determines who may use a slot
 
 use super::segment::{self, SharedSegment};
 use crate::comm::carrier::{Carrier, Delivery, TakeMessage};
@@ -19,48 +20,50 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Size of a cache line in bytes. Each slot begins with one cache line, the header, for its turn and the length of its
 /// message.
 const CACHE_LINE: usize = 64;
-/// Bytes at the start of a rank's part of the shared memory, before its rings. They are two cache lines of numbers that
-/// the rank publishes to all ranks.
+/// Size in bytes of the area before the rings, at the start of a rank's partition of the shared memory: two cache
+/// lines of numbers that the rank publishes to all ranks.
 const HEAD: usize = 2 * CACHE_LINE;
-/// Index in a slot's header of its turn, the sequence number that says who may use the slot.
+/// Index of the turn in a slot's header. The turn is the sequence number that determines who may use the slot.
 const TURN: usize = 0;
-/// Index in a slot's header of the message's length.
+/// Index of the message length in a slot's header.
 const LENGTH: usize = 1;
-/// Flag in a message's length that marks the last message of a round.
+/// Flag bit in the message length that marks the last message of a round.
 const LAST: u64 = 1 << 63;
-/// Number of the shared word that counts the ranks whose work is done. The barrier of the segment uses words 0 and 1.
+/// Index of the shared word that counts the ranks that have sent their last message. The barrier of the segment uses
+/// words 0 and 1.
 const DONE: usize = 2;
 
-/// Size of a ring: the number of its slots (buffers), and the size of a slot.
+/// Dimensions of a ring: number of slots (message buffers) and size of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::comm) struct RingSize {
     /// Number of slots.
     slots: u64,
-    /// Size of a slot with its header, in bytes.
+    /// Size of a slot in bytes, including its header.
     stride: u64,
 }
 
 impl RingSize {
-    /// Returns the size of a ring of `slots` slots with room for messages of at least `capacity` bytes.
+    /// Returns the dimensions of a ring of `slots` slots, each for messages of at least `capacity` bytes.
     pub(in crate::comm) fn new(slots: usize, capacity: usize) -> RingSize {
         RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + capacity).next_multiple_of(CACHE_LINE) as u64 }
     }
 
-    /// Returns the maximum number of bytes of shared memory that one of `ranks` ranks touches. These are its rings to
-    /// and from the other ranks, pages that also contain parts of other rings, and the beginning of each rank's part.
+    /// Returns the maximum size in bytes of the shared memory that one of `ranks` ranks touches: its rings to and from
+    /// the other ranks, rounded up to pages, the head of the segment, and the beginning of each rank's partition.
     pub(in crate::comm) fn rank_bytes(&self, ranks: usize) -> u64 {
         let ranks = ranks as u64;
         2 * (ranks - 1) * self.slots * self.stride + segment::HEAD as u64 + 3 * ranks * segment::PAGE as u64
     }
 
-    /// Returns the bytes of a rank's part of the segment: its rings to `ranks` - 1 ranks, and the numbers before them.
+    /// Returns the size in bytes of a rank's partition of the segment: its rings to `ranks` - 1 ranks, and the
+    /// published numbers before them. Returns `None` if the size overflows.
     fn part(&self, ranks: usize) -> Option<usize> {
         let rings = self.slots.checked_mul(self.stride)?.checked_mul(ranks as u64 - 1)?;
         usize::try_from(rings).ok()?.checked_add(HEAD)
     }
 }
 
-/// The rings of a rank: one to each other rank, and one from each other rank.
+/// Rings of a rank: one to each other rank, and one from each other rank.
 pub(in crate::comm) struct Rings {
     segment: SharedSegment,
     rank: usize,
@@ -68,9 +71,9 @@ pub(in crate::comm) struct Rings {
     size: RingSize,
     /// Number of messages sent to each rank.
     sent: Vec<AtomicU64>,
-    /// Number of messages taken from each rank.
+    /// Number of messages received from each rank.
     taken: Vec<AtomicU64>,
-    /// The rank from which a message was taken last.
+    /// Rank from which the last message was received.
     last: AtomicUsize,
 }
 
@@ -78,13 +81,13 @@ pub(in crate::comm) struct Rings {
 pub(super) struct RingSlot {
     /// The rank that writes to the ring.
     from: usize,
-    /// Byte offset of the slot in the part of the shared memory that belongs to rank `from`.
+    /// Byte offset of the slot in the partition of rank `from` of the shared memory.
     at: usize,
     turn: u64,
 }
 
 impl Rings {
-    /// Opens rings between all ranks. Returns `None` on all ranks if they share no memory. Collective.
+    /// Opens rings between all ranks. Returns `None` on all ranks if the ranks can't share memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, size: RingSize) -> Option<Rings> {
         let (rank, count) = (ranks.position().rank, ranks.position().ranks);
         let segment = SharedSegment::open(ranks, size.part(count)?)?;
@@ -97,19 +100,19 @@ impl Rings {
         self.size.stride as usize - CACHE_LINE
     }
 
-    /// Returns the slot (buffer) for the next message to rank `to`; `None` if the ring is full.
+    /// Claims the slot for the next message to rank `to`; `None` if the ring is full.
     pub(super) fn free_slot(&self, to: usize) -> Option<RingSlot> {
         self.claim(&self.sent[to], self.rank, to, 0)
     }
 
-    /// Returns the slot with the next message from rank `from`; `None` if no message has arrived.
+    /// Claims the slot with the next message from rank `from`; `None` if no message has arrived.
     pub(super) fn full_slot(&self, from: usize) -> Option<RingSlot> {
         self.claim(&self.taken[from], from, self.rank, 1)
     }
 
-    /// Claims the slot of the next message in the ring from rank `from` to rank `to`. `next` counts the messages of the
-    /// ring that were claimed before. Returns `None` unless the slot is free (`full` is 0) or contains its message
-    /// (`full` is 1).
+    /// Claims the slot of the next message in the ring from rank `from` to rank `to`, and increments `next`, the
+    /// number of that message. With `full` = 0 it claims a free slot for writing, with `full` = 1 a slot that contains
+    /// its message for reading. Returns `None` if the slot is not in that state.
     fn claim(&self, next: &AtomicU64, from: usize, to: usize, full: u64) -> Option<RingSlot> {
         let RingSize { slots, stride } = self.size;
         let ring = (to + self.ranks - from - 1) % self.ranks;
@@ -118,7 +121,7 @@ impl Rings {
             let (lap, place) = (number / slots, number % slots);
             let at = HEAD + ((ring as u64 * slots + place) * stride) as usize;
             let slot = RingSlot { from, at, turn: 2 * lap + full };
-            // Another thread may have claimed this message number, and may already be done with the slot.
+            // Another thread may have claimed this message number meanwhile, and may already have released the slot.
             let now = match self.header(&slot)[TURN].load(Ordering::Acquire) == slot.turn {
                 true => match next.compare_exchange_weak(number, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => return Some(slot),
@@ -138,26 +141,27 @@ impl Rings {
         unsafe { self.segment.view(slot.from, slot.at, CACHE_LINE / 8) }
     }
 
-    /// Returns the bytes of a free slot, for writing a message.
+    /// Returns the message buffer of a free slot, for writing.
     pub(super) fn slot_mut<'a>(&'a self, slot: &'a mut RingSlot) -> &'a mut [u8] {
-        // SAFETY: the turn gives the slot to its owner alone.
+        // SAFETY: the turn of a claimed slot grants exclusive access to its owner.
         unsafe { self.segment.view_mut(slot.from, slot.at + CACHE_LINE, self.capacity()) }
     }
 
     /// Returns the first `len` words of the message in a slot.
     fn message<'a, T: crate::memory::Number>(&'a self, slot: &'a RingSlot, len: usize) -> &'a [T] {
-        // SAFETY: as above; the sender wrote the message before it passed the turn on.
+        // SAFETY: as above; the sender wrote the message before it incremented the turn.
         unsafe { self.segment.view(slot.from, slot.at + CACHE_LINE, len) }
     }
 
-    /// Returns three things about a full slot: all its words, the number of bytes that belong to the message, and
-    /// whether the message ends a round.
+    /// Returns (words, length, last) of a full slot: the whole buffer as words, the length of the message in bytes,
+    /// and whether the message ends a round.
     pub(super) fn content<'a>(&'a self, slot: &'a RingSlot) -> (&'a [u64], usize, bool) {
         let length = self.header(slot)[LENGTH].load(Ordering::Relaxed);
         (self.message(slot, self.capacity() / 8), (length & !LAST) as usize, length & LAST != 0)
     }
 
-    /// Sends the first `bytes` bytes of a slot as a message, by passing the slot to its reader.
+    /// Sends the first `bytes` bytes of a slot as a message, by passing the slot to its reader. `last` marks the last
+    /// message of a round.
     pub(super) fn publish(&self, slot: RingSlot, bytes: usize, last: bool) {
         self.header(&slot)[LENGTH].store(bytes as u64 | if last { LAST } else { 0 }, Ordering::Relaxed);
         self.release_slot(slot);
@@ -168,7 +172,7 @@ impl Rings {
         self.header(&slot)[TURN].store(slot.turn + 1, Ordering::Release);
     }
 
-    /// Returns one of the two cache lines of numbers that `rank` publishes to all ranks; `which` is 0 or 1.
+    /// Returns cache line `which` (0 or 1) of the numbers that `rank` publishes to all ranks.
     pub(super) fn line(&self, rank: usize, which: usize) -> &[AtomicU64] {
         const { assert!((NUMBERS + 1) * 8 == CACHE_LINE) };
         // SAFETY: these lines are only used as atomics.
@@ -198,12 +202,11 @@ impl Carrier for Rings {
     }
 
     fn take(&self, take: TakeMessage<'_>) -> Result<Delivery> {
-        // Read the counter of finished ranks before the rings. If all work is done, the rings then contain all
-        // messages.
+        // Read the counter of finished ranks before the rings: if all ranks have finished, the rings contain all
+        // remaining messages.
         let over = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
         let last = self.last.load(Ordering::Relaxed);
-        // Begin with the rank after the sender of the last message, so that no rank waits for all messages of another
-        // rank.
+        // Begin with the rank after the sender of the last message (round-robin), so that no sender starves.
         let others = (1..=self.ranks).map(|turn| (last + turn) % self.ranks).filter(|&from| from != self.rank);
         for from in others {
             if let Some(slot) = self.full_slot(from) {
@@ -223,7 +226,7 @@ mod tests {
     use super::*;
     use parking_lot::Mutex;
 
-    /// Makes the rings of two ranks within this process.
+    /// Creates the rings of two ranks within this process.
     fn rings(slots: usize, capacity: usize) -> [Rings; 2] {
         let size = RingSize::new(slots, capacity);
         SharedSegment::within(size.part(2).expect("few bytes")).map(|(rank, segment)| {

@@ -1,6 +1,6 @@
-//! Memory that all ranks of one machine share for one operation. It is a file in /dev/shm that is unlinked as soon as
-//! all ranks have mapped it. Every rank has a part of the memory and allocates the pages of its part itself, so that
-//! they are near its cores.
+//! Shared memory segment of all ranks of one machine, for one operation. It is a file in /dev/shm that is unlinked as
+//! soon as all ranks have mapped it. The segment is divided into one partition per rank. Each rank allocates the pages
+//! of its own partition, so that they are on its NUMA node.
 #![allow(unsafe_code)] // maps memory that other processes write to
 
 use crate::comm::Combine;
@@ -17,17 +17,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
-/// Age above which a file belongs to no running job. A job unlinks its file within moments.
+/// Age above which a file in /dev/shm can't belong to a running job. A job unlinks its file within moments.
 const STALE_AGE: Duration = Duration::from_secs(3600);
-/// Bytes of the segment before the first rank's part. They contain the words of [`SharedSegment::word`].
+/// Size in bytes of the area before the first rank's partition. It contains the words of [`SharedSegment::word`].
 pub(super) const HEAD: usize = 4096;
 pub(super) const PAGE: usize = 4096;
-/// Number of the shared word that counts the ranks that have arrived at the barrier.
+/// Index of the shared word that counts the ranks that have arrived at the barrier.
 const ARRIVED: usize = 0;
-/// Number of the shared word that counts how often all ranks have passed the barrier.
+/// Index of the shared word that counts how often all ranks have passed the barrier.
 const GENERATION: usize = 1;
 
-/// Memory that all ranks of a machine share for one operation.
+/// Shared memory segment of all ranks of a machine, mapped into this process.
 pub(super) struct SharedSegment {
     base: *mut u8,
     bytes: usize,
@@ -35,14 +35,15 @@ pub(super) struct SharedSegment {
     ranks: usize,
 }
 
-// SAFETY: all access is by atomics, or by views whose caller promises that nobody else uses the range.
+// SAFETY: all access is by atomics, or by views whose caller promises that nothing else accesses the range.
 unsafe impl Send for SharedSegment {}
 // SAFETY: as above.
 unsafe impl Sync for SharedSegment {}
 
 impl SharedSegment {
-    /// Makes shared memory with `part` zeroed bytes for each rank. Each part begins at a page. Returns `None` on all
-    /// ranks if they are on several machines or one of them can't map the memory. Collective.
+    /// Creates a segment with a zeroed partition of at least `part` bytes for each rank. Each partition begins at a
+    /// page. Returns `None` on all ranks if they are on several machines or one of them can't map the memory.
+    /// Collective.
     pub(super) fn open(ranks: &Ranks, part: usize) -> Option<SharedSegment> {
         if ranks.position().nodes > 1 {
             return None;
@@ -72,19 +73,19 @@ impl SharedSegment {
 
     fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<SharedSegment> {
         let (from, len) = if rank == 0 { (0, HEAD + part) } else { (HEAD + rank * part, part) };
-        // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first
-        // use.
+        // SAFETY: no memory is passed. Without this call, a page that can't be allocated would raise SIGBUS on its
+        // first use.
         if unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, len as libc::off_t) } != 0 {
             return None;
         }
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address that the system chooses, of a file of that length, which the mapping
+        // SAFETY: a new mapping at an address that the kernel chooses, of a file of that length, which the mapping
         // keeps alive without a name.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         (base != libc::MAP_FAILED).then(|| SharedSegment { base: base.cast(), bytes, part, ranks })
     }
 
-    /// Makes shared memory for a test whose ranks are threads of this process. Returns each rank with its mapping.
+    /// Creates a segment for a test whose ranks are threads of this process. Returns (rank, mapping) for each rank.
     #[cfg(test)]
     pub(super) fn within<const RANKS: usize>(part: usize) -> [(usize, SharedSegment); RANKS] {
         let part = part.next_multiple_of(PAGE);
@@ -94,7 +95,7 @@ impl SharedSegment {
         std::array::from_fn(|rank| (rank, map(rank)))
     }
 
-    /// Returns the shared word with the number `number`, below 64. It is initially zero, and has its own cache line.
+    /// Returns shared word `number` (0 to 63). It is initially zero, and has its own cache line.
     pub(super) fn word(&self, number: usize) -> &AtomicU64 {
         let at = number * 64;
         assert!(at < HEAD, "the head of a segment has 64 words");
@@ -102,28 +103,29 @@ impl SharedSegment {
         unsafe { &*self.base.add(at).cast::<AtomicU64>() }
     }
 
-    /// Returns a view of `len` numbers that start at byte `at` of the part of rank `rank`.
+    /// Returns a view of `len` numbers that start at byte offset `at` in the partition of rank `rank`.
     ///
     /// # Safety
-    /// While the view exists, no rank may write there. `T` must be a number, or atomic.
+    /// While the view exists, no rank may write to that range. `T` must be a number, or atomic.
     pub(super) unsafe fn view<T>(&self, rank: usize, at: usize, len: usize) -> &[T] {
         let from = self.address::<T>(rank, at, len);
         // SAFETY: within the mapping and aligned, as `address` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
-    /// Returns a writable view of `len` numbers that start at byte `at` of the part of rank `rank`.
+    /// Returns a writable view of `len` numbers that start at byte offset `at` in the partition of rank `rank`.
     ///
     /// # Safety
-    /// While the view exists, nobody else, in this rank or another, may read or write there. `T` must be a number.
-    #[allow(clippy::mut_from_ref)] // processes, not borrows, settle who may write
+    /// While the view exists, nothing else, in this rank or another, may read or write that range. `T` must be a
+    /// number.
+    #[allow(clippy::mut_from_ref)] // the protocol between processes, not the borrow checker, determines who may write
     pub(super) unsafe fn view_mut<T>(&self, rank: usize, at: usize, len: usize) -> &mut [T] {
         let from = self.address::<T>(rank, at, len);
         // SAFETY: within the mapping and aligned, as `address` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
-    /// Returns a view of `len` numbers that start at byte `at` of all parts together, which follow each other in the
+    /// Returns a view of `len` numbers that start at byte offset `at` in the concatenation of all partitions, in the
     /// order of ranks.
     ///
     /// # Safety
@@ -154,7 +156,7 @@ impl SharedSegment {
             return;
         }
         let mut backoff = Backoff::default();
-        // If another rank has ended, this waits until the launcher ends this rank, or forever.
+        // If another rank has exited, this loop runs until the launcher ends this rank, or forever.
         while self.word(GENERATION).load(Ordering::Acquire) == generation {
             backoff.take();
         }
@@ -169,11 +171,11 @@ impl Drop for SharedSegment {
     }
 }
 
-/// Creates the file of a shared memory segment, if it needs at most half of the free space in /dev/shm. Other programs,
-/// and MPI itself, use /dev/shm, too.
+/// Creates the file of a segment and returns (path, file). Returns `None` if the file would need more than half of the
+/// free space in /dev/shm, which other programs and MPI itself use, too.
 fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    // The variable has the largest size of the file in bytes. With 0 all data goes through MPI.
+    // The environment variable limits the size of the file in bytes. With 0, all data goes through MPI.
     let allowed = std::env::var("GPUGRAPH_SHARED_MEMORY").ok().map_or(Some(u64::MAX), |text| text.trim().parse().ok());
     remove_stale(Path::new(FOLDER), SystemTime::now());
     let free = os::free_bytes(Path::new(FOLDER)).ok()? / 2;
@@ -191,22 +193,22 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// Returns true if `name` looks like a name that [`create`] makes: a prefix and three numbers. Other files in the
-/// folder belong to users.
+/// Returns true if `name` has the form of the names that [`create`] chooses: a prefix and three numbers. Other files
+/// in the folder belong to users.
 fn is_name(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).map(|numbers| numbers.split('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|numbers| numbers.clone().count() == 3 && numbers.clone().all(is_number))
 }
 
-/// Removes the files of ranks that were killed before they unlinked them. Otherwise the files would take memory until
-/// the machine is rebooted.
+/// Removes the files of ranks that were killed before they could unlink them. Otherwise the files would occupy memory
+/// until the next reboot.
 fn remove_stale(folder: &Path, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = is_name(&entry.file_name());
         let made = entry.metadata().ok().filter(|file| is_ours && file.is_file()).and_then(|file| file.modified().ok());
         if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > STALE_AGE) {
-            // The files of other users stay.
+            // Removing files of other users fails, which is fine.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -234,7 +236,7 @@ mod tests {
             let age = if name == "gpugraph-2-0-6" { STALE_AGE / 2 } else { 2 * STALE_AGE };
             file.set_modified(now - age).expect("another time");
         }
-        // Files that a job makes itself are recognised by their name.
+        // Files that a job creates are recognised by their name.
         let (made, _) = create(PAGE).expect("/dev/shm has some KiB");
         std::fs::remove_file(&made).expect("removed");
         assert!(made.file_name().is_some_and(is_name), "{}", made.display());
@@ -252,7 +254,7 @@ mod tests {
                 scope.spawn(move || {
                     for round in 0..2000u64 {
                         let at = 8 * (round as usize % 2);
-                        // SAFETY: a rank writes to its own part, which others read between two barriers.
+                        // SAFETY: a rank writes to its own partition, which others read between two barriers.
                         let own = unsafe { segment.view_mut::<u64>(rank, at, 1) };
                         own[0] = round + rank as u64;
                         segment.barrier();

@@ -1,35 +1,37 @@
-//! Two ways to write to memory that another rank has read and will read again: by stores to the cache, or past all
-//! caches.
+//! Chooses between regular (cached) and non-temporal (streaming) stores for writing to memory that another rank has
+//! read and will read again.
 //!
-//! If the cores of writer and reader share a cache, the reader finds the stored data there. Otherwise each cache line
-//! is still in the reader's cache when it is written again, and a store to it waits for that cache. A store past all
-//! caches does not wait, and the reader then reads from memory. On an AMD EPYC (fourth generation), writing 64 MiB for
-//! another rank took 28 ms by stores to the cache and 4 ms past all caches. If the cores shared a cache, it took 6 and
-//! 7 ms. No file of the system says reliably which cores of a virtual machine share a cache, and virtual cores move, so
-//! both ways are timed.
+//! If the cores of writer and reader share a cache, the reader finds data of regular stores there. Otherwise each
+//! cache line is still in the reader's cache when it is written again, and a regular store waits for that cache. A
+//! non-temporal store bypasses the caches and does not wait, and the reader then reads from memory. On an AMD EPYC
+//! (fourth generation), writing 64 MiB for another rank took 28 ms by regular stores and 4 ms by non-temporal stores.
+//! If the cores shared a cache, it took 6 and 7 ms. The operating system does not report reliably which cores of a
+//! virtual machine share a cache, and virtual cores move, so both kinds of stores are timed.
 #![allow(unsafe_code)] // non-temporal stores have no safe form
 
 use std::time::Instant;
 
-/// Minimum number of bytes of a copy whose time is measured.
+/// Minimum size in bytes of a copy that is timed.
 const LONG: usize = 8 << 10;
-/// One copy in this many uses the way of writing that seems slower, because ranks may have moved to other cores.
+/// Interval, in copies, at which a copy uses the kind of store that seems slower, because ranks may have moved to other
+/// cores.
 const TRIAL_INTERVAL: usize = 256;
-/// Number of recent copies whose costs are remembered, for each way of writing. Several are kept, so that one
-/// interrupted or lucky copy decides nothing for long.
+/// Number of recent copies whose costs are stored, for each kind of store. Several are stored, so that a single copy
+/// that was interrupted or exceptionally fast does not determine the choice for long.
 const RECENT: usize = 3;
 
-/// Chooses the way of writing for one reader, from the recent costs of both ways.
+/// Chooses the kind of store for one reader, from the recent costs of both kinds.
 #[derive(Debug, Default, Clone)]
 pub(super) struct StorePolicy {
-    /// Costs of the last copies by each way, in picoseconds per KiB; zero where there was no copy.
+    /// Costs of the last copies by regular stores (index 0) and by non-temporal stores (index 1), in picoseconds per
+    /// KiB; zero for missing copies.
     costs: [[u64; RECENT]; 2],
-    /// Number of copies made by each way.
+    /// Number of copies made by each kind of store.
     copies: [usize; 2],
 }
 
 impl StorePolicy {
-    /// Copies bytes to shared memory by the way of writing that seems faster. Both slices must have the same length.
+    /// Copies bytes to shared memory by the kind of store that seems faster. Both slices must have the same length.
     pub(super) fn copy(&mut self, to: &mut [u8], from: &[u8]) {
         if from.len() < LONG {
             return to.copy_from_slice(from);
@@ -45,15 +47,15 @@ impl StorePolicy {
         self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / from.len() as u64);
     }
 
-    /// Whether the next copy should go past all caches. True until that way has been timed, and then if stores to the
-    /// cache cost more than three times as much. The factor favours stores to the cache, because they save the reader
-    /// an access to memory, which the writer's time does not show.
+    /// Returns true if the next copy should use non-temporal stores: until they have been timed [`RECENT`] times, and
+    /// then if regular stores cost more than three times as much. The factor favours regular stores, because they save
+    /// the reader an access to memory, which the writer's time does not include.
     fn prefers_streaming(&self) -> bool {
         let [cached, past] = self.costs.map(|costs| costs.into_iter().fold(u64::MAX, u64::min));
         past == 0 || cached / 3 > past
     }
 
-    /// Records the cost of one copy, in picoseconds per KiB.
+    /// Records the cost of one copy, in picoseconds per KiB. `past` is true for non-temporal stores.
     fn record_cost(&mut self, past: bool, cost: u64) {
         let way = usize::from(past);
         self.costs[way][self.copies[way] % RECENT] = cost.max(1);
@@ -61,11 +63,11 @@ impl StorePolicy {
     }
 }
 
-/// Copies bytes past all caches. They become visible before all later stores of this thread.
+/// Copies bytes by non-temporal stores. They become visible before all later stores of this thread.
 #[cfg(target_arch = "x86_64")]
 fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    /// A cache line, which must be written as a whole.
+    /// A cache line. Non-temporal stores should write whole lines.
     #[repr(align(64))]
     struct Line([__m128i; 4]);
     const BYTES: usize = size_of::<Line>();
@@ -79,8 +81,8 @@ fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     tail.copy_from_slice(last);
     for (line, bytes) in lines.iter_mut().zip(middle.chunks_exact(BYTES)) {
         let from = bytes.as_ptr().cast::<__m128i>();
-        // SAFETY: four times 16 bytes of the source, which need no alignment, and a line of the target, which is
-        // aligned. The fence below orders these stores before all later ones.
+        // SAFETY: reads four times 16 bytes of the source, which need no alignment, and writes one line of the target,
+        // which is aligned. The fence below orders these stores before all later ones.
         unsafe {
             let values = [0, 1, 2, 3].map(|at| _mm_loadu_si128(from.add(at)));
             line.0.iter_mut().zip(values).for_each(|(place, value)| _mm_stream_si128(place, value));

@@ -1,10 +1,10 @@
-//! Sums of arrays over the ranks of one machine, through shared memory, with all threads of each rank.
+//! Sums arrays over the ranks of one machine through shared memory, with all threads of each rank.
 //!
-//! Each rank has an area of two halves. In each round every rank fills one half of its own area, a barrier follows, and
-//! all ranks read that half of the others. The next round uses the other half. Before a rank fills the same half again,
-//! it passes the barrier of the round in between. All ranks have read the half before they reach that barrier. So one
-//! barrier per round is enough.
-#![allow(unsafe_code)] // views of shared memory; the rounds settle who uses a half
+//! Each rank owns a double buffer of two halves. In each round, every rank fills one half of its own buffer, all ranks
+//! wait at a barrier, and then read that half of the other ranks' buffers. The next round uses the other half. Before
+//! a rank fills the same half again, it passes the barrier of the round in between, which all ranks reach only after
+//! they have read the half. So one barrier per round is enough.
+#![allow(unsafe_code)] // views of shared memory; the rounds determine who may access a half
 
 use super::segment::SharedSegment;
 use crate::comm::mpi::Ranks;
@@ -13,40 +13,40 @@ use crate::memory::Number;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of elements that a thread copies or adds at a time.
+/// Chunk size: the number of elements that a thread copies or adds at a time.
 const PIECE: usize = 32 << 10;
 
-/// Shared memory in which ranks sum arrays, with the number of the current round.
+/// Shared memory in which ranks sum arrays, and the index of the current round.
 pub(in crate::comm) struct SharedSums {
     segment: SharedSegment,
     rank: usize,
     ranks: usize,
-    /// Size in bytes of one half of a rank's area.
+    /// Size in bytes of one half of a rank's double buffer.
     half: usize,
     round: usize,
 }
 
 impl SharedSums {
-    /// Opens memory to sum an array of `bytes` bytes. Returns `None` if ranks share no memory, or if the array is so
-    /// short that messages are faster.
+    /// Opens shared memory for summing an array of `bytes` bytes. Returns `None` if the ranks can't share memory, or
+    /// if the array is so short that MPI messages are faster.
     pub(in crate::comm) fn open(ranks: &Ranks, bytes: usize) -> Option<SharedSums> {
         let place = ranks.position();
         if bytes <= ranks.chunk() || place.nodes > 1 {
             return None;
         }
-        // All areas together must fit the scratch memory, because every rank touches all of them.
+        // All double buffers together must fit in the scratch memory, because every rank touches all of them.
         let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
-        // Half of an area must have room for at least one grain of values for each of the other ranks.
+        // A half must be large enough for at least `GRAIN` values for each of the other ranks.
         let half = half.max((place.ranks - 1) * GRAIN * 8);
         let segment = SharedSegment::open(ranks, 2 * half)?;
         Some(SharedSums { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Adds the values of all other ranks to this rank's share of `values`. Gives the other ranks the values for their
-    /// shares.
+    /// Adds the values of all other ranks to this rank's share of `values` (the index range that it owns). Sends each
+    /// other rank the values for that rank's share.
     pub(in crate::comm) fn add_shares<T: Number>(&mut self, values: &mut [T], add: impl Fn(T, T) -> T + Sync) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
-        // A half of an area has a slot (a range of values) for each of the other ranks.
+        // A half is divided into one slot for each of the other ranks. A slot is a range of `slot` values.
         let slot = self.half / (ranks - 1) / size_of::<T>() / GRAIN * GRAIN;
         let rounds = self.longest(len).div_ceil(slot);
         for round in 0..rounds {
@@ -55,7 +55,8 @@ impl SharedSums {
             let mut copies = Vec::new();
             for owner in (0..ranks).filter(|&owner| owner != rank) {
                 let source = &values[part(owner)];
-                // SAFETY: a slot of this rank's own half, which nobody reads between the last barrier and the one below.
+                // SAFETY: a slot of this rank's own half, which no rank reads between the last barrier and the one
+                // below.
                 copies.push((unsafe { self.segment.view_mut(rank, at(rank, owner), source.len()) }, source));
             }
             copy(copies);
@@ -79,16 +80,16 @@ impl SharedSums {
         }
     }
 
-    /// Copies every rank's share of the array to the ranks for which `wants` is true.
+    /// Copies the share of every rank (the index range that it owns) to each rank `r` for which `wants(r)` is true.
     pub(in crate::comm) fn gather_shares<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
         for round in 0..self.longest(len).div_ceil(slot) {
             let part = |owner: usize| part_of(share::of(owner, ranks, len), slot, round);
-            // A share is copied only if some rank other than its owner wants the array.
+            // A share is copied only if a rank other than its owner wants the array.
             if (0..ranks).any(|other| other != rank && wants(other)) {
                 let mine = &values[part(rank)];
-                // SAFETY: this rank's own half, which nobody reads between the last barrier and the one below.
+                // SAFETY: this rank's own half, which no rank reads between the last barrier and the one below.
                 copy(vec![(unsafe { self.segment.view_mut(rank, self.at(), mine.len()) }, mine)]);
             }
             self.segment.barrier();
@@ -100,7 +101,7 @@ impl SharedSums {
                     let (target, after) = after.split_at_mut(part.len());
                     (rest, passed) = (after, part.end);
                     if owner != rank {
-                        // SAFETY: the owner filled this part before the barrier, and does not write it until the next
+                        // SAFETY: the owner filled this range before the barrier, and does not write it until the next
                         // barrier.
                         copies.push((target, unsafe { self.segment.view(owner, self.at(), part.len()) }));
                     }
@@ -111,18 +112,19 @@ impl SharedSums {
         }
     }
 
-    /// Returns the byte offset, in a rank's area, of the half that the current round uses.
+    /// Returns the byte offset, in a double buffer, of the half that the current round uses.
     fn at(&self) -> usize {
         self.round % 2 * self.half
     }
 
-    /// Returns the length of the longest share. It determines the number of rounds.
+    /// Returns the length of the longest share of an array of `len` elements. It determines the number of rounds.
     fn longest(&self, len: usize) -> usize {
         (0..self.ranks).map(|rank| share::of(rank, self.ranks, len).len()).max().unwrap_or(0)
     }
 }
 
-/// Returns the part of a share that round number `round` moves. A round moves `slot` elements of each share.
+/// Returns the range of a share that round `round` (0-based) transfers. A round transfers `slot` elements of each
+/// share.
 fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
     let start = (share.start + round * slot).min(share.end);
     start..(start + slot).min(share.end)

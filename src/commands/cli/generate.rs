@@ -18,7 +18,7 @@ pub struct GenerateArgs {
     pub kind: GenerateKind,
 }
 
-/// The kinds of graphs that can be generated.
+/// Kinds of graphs that can be generated, and linked lists.
 #[derive(Debug, Subcommand)]
 pub enum GenerateKind {
     /// R-MAT with the Graph500 parameters, ids permuted
@@ -27,7 +27,7 @@ pub enum GenerateKind {
     /// Both ends of every edge drawn uniformly
     #[command(after_help = "Example:\n  gpugraph generate uniform --scale 20 --edge-factor 2.5 --seed 7 -o u20.u32")]
     Uniform(RandomArgs),
-    /// Both ends of every edge drawn uniformly, without loops, with weights (GTgraph's random graph)
+    /// Both ends of every edge drawn uniformly, without self-loops, with weights (GTgraph's random graph)
     #[command(
         after_help = "Weights are written where the format holds some: text (.wel .txt), mtx, gr, metis, graph500.\n\n\
         Example:\n  gpugraph generate random --vertices 16384 --edges 163840 -o random.gr"
@@ -39,10 +39,10 @@ pub enum GenerateKind {
     /// Cliques of random size, with weights and with fewer edges between cliques that are farther apart (SSCA#2)
     #[command(after_help = "Example:\n  gpugraph generate ssca2 --vertices 16384 --largest-clique 8 -o ssca2.gr")]
     Ssca2(Ssca2Args),
-    /// A grid whose cells have edges to their four neighbours, with weights: long paths, like those of roads
+    /// A grid whose cells have edges to their four neighbours, with weights: long paths, as in a road network
     #[command(after_help = "Example:\n  gpugraph generate grid --rows 1024 --columns 1024 -o grid.gr")]
     Grid(GridArgs),
-    /// The product of two graphs, whose triangles are 6 times the product of theirs
+    /// The Kronecker product of two graphs; its triangle count is 6 times the product of their triangle counts
     #[command(after_help = "Example:\n  gpugraph generate product a.txt b.txt -o product.u64")]
     Product(ProductArgs),
     /// A linked list, as the successor of each element
@@ -60,7 +60,7 @@ pub struct RandomArgs {
     /// Binary logarithm of the number of vertices, from 1 to 40
     #[arg(long)]
     pub scale: u32,
-    /// Edges per vertex, above 0, may be fractional
+    /// Number of edges per vertex, above 0; it may be fractional
     #[arg(long, default_value_t = 16.0)]
     pub edge_factor: f64,
     /// Seed of the random numbers
@@ -77,7 +77,7 @@ pub struct WeightedArgs {
     /// The smallest weight
     #[arg(long, default_value_t = *WEIGHTS.start())]
     pub min_weight: u32,
-    /// The largest weight; weights are uniform between both
+    /// The largest weight; weights are drawn uniformly from the smallest to the largest
     #[arg(long, default_value_t = *WEIGHTS.end())]
     pub max_weight: u32,
     /// Seed of the random numbers
@@ -111,16 +111,16 @@ pub struct RmatArgs {
     /// Number of edges; by default ten per vertex
     #[arg(long)]
     pub edges: Option<u64>,
-    /// Probability of the quadrant with tail and head in the lower half of ids
+    /// Probability of the quadrant with source and target in the lower half of ids
     #[arg(short, default_value_t = Shape::QUADRANTS[0])]
     pub a: f64,
-    /// Probability of the quadrant with the tail in the lower half of ids and the head in the upper
+    /// Probability of the quadrant with the source in the lower half of ids and the target in the upper
     #[arg(short, default_value_t = Shape::QUADRANTS[1])]
     pub b: f64,
-    /// Probability of the quadrant with the tail in the upper half of ids and the head in the lower
+    /// Probability of the quadrant with the source in the upper half of ids and the target in the lower
     #[arg(short, default_value_t = Shape::QUADRANTS[2])]
     pub c: f64,
-    /// Probability of the quadrant with tail and head in the upper half of ids
+    /// Probability of the quadrant with source and target in the upper half of ids
     #[arg(short, default_value_t = Shape::QUADRANTS[3])]
     pub d: f64,
     #[command(flatten)]
@@ -128,7 +128,7 @@ pub struct RmatArgs {
     pub more: WeightedArgs,
 }
 
-/// Parameters of a graph of cliques with weights.
+/// Parameters of an SSCA#2 graph: cliques joined by edges, with weights.
 #[derive(Debug, Args)]
 pub struct Ssca2Args {
     /// Number of vertices
@@ -137,13 +137,15 @@ pub struct Ssca2Args {
     /// Largest size of a clique (GTgraph's MaxCliqueSize); by default the cube root of the number of vertices
     #[arg(long)]
     pub largest_clique: Option<u64>,
-    /// Probability that two vertices of a clique are joined in one direction only (ProbUnidirectional) [default: 0.2]
+    /// Probability that two vertices of a clique have an edge in one direction only (ProbUnidirectional) [default:
+    /// 0.2]
     #[arg(long)]
     pub one_way: Option<f64>,
     /// Largest number of edges from one vertex to another (MaxParallelEdges) [default: 3]
     #[arg(long)]
     pub parallel: Option<u32>,
-    /// Probability of an edge to the next clique, halved with each doubling of the distance (ProbIntercliqueEdges) [default: 0.5]
+    /// Probability of an edge to the next clique; it halves whenever the distance doubles (ProbIntercliqueEdges)
+    /// [default: 0.5]
     #[arg(long)]
     pub between: Option<f64>,
     #[command(flatten)]
@@ -165,14 +167,14 @@ pub struct GridArgs {
     pub more: WeightedArgs,
 }
 
-/// Parameters of a product of two graphs.
+/// Factors and output of a Kronecker product of two graphs.
 #[derive(Debug, Args)]
 pub struct ProductArgs {
     /// First edge list
     pub a: PathBuf,
     /// Second edge list
     pub b: PathBuf,
-    /// Format of both; by default from their endings
+    /// Format of both edge lists; by default, the file name extensions select it
     #[arg(long)]
     pub input_format: Option<String>,
     #[command(flatten)]
@@ -186,10 +188,11 @@ pub struct ListArgs {
     /// Number of elements
     #[arg(long)]
     pub length: u64,
-    /// The order: swapped (the list of the published experiment), random, ordered, or runs (of 64 elements, in random order)
+    /// Order of the elements: swapped (the list of the published experiment), random, ordered, or runs (of 64
+    /// elements, in random order)
     #[arg(long, value_parser = Kind::from_str)]
     pub kind: Kind,
-    /// Seed of the random orders
+    /// Seed of the random order
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
@@ -203,15 +206,15 @@ pub struct OutputArgs {
     /// The file to write
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
-    /// Its format; by default from its ending. With a .gz or .zst at the end the file is compressed
+    /// Format of the file; by default, its extension selects it. A final extension .gz or .zst compresses the file
     #[arg(long)]
     pub format: Option<String>,
-    /// Threads; 0 for all cores of this process
+    /// Number of threads; 0 for all cores of this process
     #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,
 }
 
-/// Parses a number of threads, with the same limit as `limits.threads` in a job file.
+/// Parses a thread count. Its maximum is the same as that of `limits.threads` in a job file.
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if threads <= MAX_THREADS => Ok(threads),

@@ -1,4 +1,4 @@
-//! The arguments of `gpugraph graphalytics`.
+//! Arguments of `gpugraph graphalytics`.
 
 use super::StartArgs;
 use crate::commands::graphalytics::algorithm::Algorithm;
@@ -14,10 +14,10 @@ pub struct GraphalyticsArgs {
     /// Run only these algorithms; by default all that the properties file names
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,...")]
     pub algorithms: Vec<Algorithm>,
-    /// Write the results to this folder as NAME-BFS, NAME-PR and so on: a line with vertex and value for each vertex
+    /// Write the results to this folder as NAME-BFS, NAME-PR and so on: one line per vertex, with its id and its value
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// How the job is started
+    /// Options for starting the job
     #[command(flatten)]
     pub start: StartArgs,
     /// Print JSON

@@ -37,7 +37,7 @@ pub enum Command {
         Ids count from 0 in sources and results, also for formats that count from 1 (mtx, metis, gr); --set input.first_id=1 keeps the ids of the file."
     )]
     Run(RunArgs),
-    /// Print stages, memory, disk and time of a job without running it, and the limits that do not fit
+    /// Print the stages, memory, disk space and time of a job without running it, and the limits that are too small
     #[command(after_help = "Examples:\n  gpugraph plan configs/s29.toml\n  \
         gpugraph plan configs/hyperlink2012.toml --ranks 64 --nodes 16")]
     Plan(PlanArgs),
@@ -52,7 +52,7 @@ pub enum Command {
     /// Check every stored file against its checksum and every result by another method
     #[command(after_help = "Example:\n  gpugraph verify configs/s29.toml")]
     Verify(InspectArgs),
-    /// Write a random graph, a product of two graphs or a linked list; the file is the same on any machine
+    /// Write a random graph, a Kronecker product of two graphs or a linked list; the file is the same on any machine
     Generate(GenerateArgs),
     /// Convert an edge list or a linked list to another format, in fixed memory
     #[command(
@@ -62,7 +62,7 @@ pub enum Command {
         gpugraph convert successors.list successors.i32"
     )]
     Convert(ConvertArgs),
-    /// Run the algorithms of an LDBC Graphalytics graph as one job, and check them against its references
+    /// Run the algorithms of an LDBC Graphalytics graph as one job, and check the results against its references
     #[command(
         after_help = "Times are those of Graphalytics: load (read and prepare the graph), processing (the algorithm alone) and makespan (load, \
         algorithm and output). The references are the files NAME-BFS, NAME-PR and so on beside the vertex file; exit 8 if a result differs.\n\n\
@@ -80,7 +80,7 @@ pub enum Command {
     /// Show GPUs, driver, memory and MPI, and how to install what is missing
     #[command(after_help = "Example:\n  gpugraph devices --json")]
     Devices(DevicesArgs),
-    /// Print completions for a shell
+    /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  gpugraph completions bash > ~/.local/share/bash-completion/completions/gpugraph"
     )]
@@ -101,7 +101,7 @@ pub enum Command {
 /// Arguments of `gpugraph help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, a table or a key of job files; none prints all commands
+    /// A command, a table or a key of job files; without it, all commands are listed
     #[arg(
         help = "A command, a table such as [limits], or a key such as threads or limits.threads; without it, all commands are listed"
     )]
@@ -113,7 +113,7 @@ pub struct HelpArgs {
 pub struct RunArgs {
     /// The job file
     pub job: PathBuf,
-    /// How the job is started
+    /// Options for starting the job
     #[command(flatten)]
     pub start: StartArgs,
 }
@@ -127,7 +127,7 @@ pub struct StartArgs {
     /// Discard everything that earlier runs left in the workdir, including finished results of another input
     #[arg(long)]
     pub fresh: bool,
-    /// Wait while another process uses the workdir, instead of exiting with 5
+    /// Wait while another process uses the workdir, instead of exiting with code 5
     #[arg(long)]
     pub wait: bool,
     /// Format of log lines
@@ -146,10 +146,10 @@ pub struct PlanArgs {
     /// Set a key of the job, as table.key=value
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
-    /// Ranks that share the job
+    /// Number of MPI ranks that run the job
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub ranks: u32,
-    /// Nodes that the ranks run on, each like this machine where the job file sets no limits
+    /// Number of nodes that the ranks run on. Each is assumed to be like this machine, unless the job file sets limits
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub nodes: u32,
     /// Print JSON
@@ -174,7 +174,7 @@ pub struct InspectArgs {
 /// Arguments of `gpugraph report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A workdir; if several are given, the others are compared with the first
+    /// A workdir; if there are several, the others are compared with the first
     #[arg(required = true, value_name = "WORKDIR")]
     pub workdirs: Vec<PathBuf>,
     /// The file to write, or - for standard output; by default report.html in the workdir
@@ -186,7 +186,7 @@ pub struct ReportArgs {
     /// Print the tables as CSV instead
     #[arg(long, conflicts_with_all = ["output", "json"])]
     pub csv: bool,
-    /// Write each figure to this folder as an SVG file instead, for example for a paper
+    /// Write each chart to this folder as an SVG file instead, for example for a paper
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "json", "csv"])]
     pub svg: Option<PathBuf>,
 }
@@ -202,27 +202,27 @@ pub struct ConvertArgs {
     /// Also read the subfolders of a folder
     #[arg(long)]
     pub recursive: bool,
-    /// Format of the input; by default from its ending
+    /// Format of the input; by default, its extension selects it
     #[arg(long)]
     pub from: Option<String>,
-    /// Format of the output; by default from its ending
+    /// Format of the output; by default, its extension selects it
     #[arg(long)]
     pub to: Option<String>,
-    /// Columns of text or Parquet that hold the ids, by number or by name: 2,3 or src,dst. By default those whose
-    /// names in the heading say so; in text without a heading the first two
+    /// Columns of text or Parquet that contain the ids, by 1-based index or by name: 2,3 or src,dst. By default, the
+    /// header line selects them by name; in text without a header line, they are the first two
     #[arg(long, value_parser = Columns::from_str)]
     pub columns: Option<Columns>,
-    /// Weights: auto (whole numbers or f32, as the input has them), none, u32, u64, f32 or f64
+    /// Type of the weights: auto (integers or f32, as in the input), none, u32, u64, f32 or f64
     #[arg(long, default_value = "auto", value_parser = WeightsOption::from_str)]
     pub weights: WeightsOption,
     /// Lines to skip at the top of each text file, not counting comments and blank lines
     #[arg(long, value_name = "LINES")]
     pub skip_lines: Option<u64>,
-    /// What the ids of text and Parquet are: number, or string. Strings are numbered in the order of their bytes, and
-    /// listed in OUTPUT.ids.txt
+    /// Type of the ids in text and Parquet: number, or string. String ids become numbers, in byte order of the
+    /// strings, and OUTPUT.ids.txt lists the strings
     #[arg(long, default_value = "number", value_parser = IdKind::from_str)]
     pub ids: IdKind,
-    /// Threads; 0 for all cores of this process
+    /// Number of threads; 0 for all cores of this process
     #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,
 }

@@ -10,39 +10,40 @@ use std::time::Duration;
 pub struct SubmitArgs {
     /// The job file
     pub job: PathBuf,
-    /// Set a key of the job, as table.key=value, for the plan and the run. The scheduler is asked for
-    /// limits.host_memory if it is set here; otherwise for what the plan needs, up to the limit in the job file
+    /// Set a key of the job, as table.key=value, for the plan and the run. If limits.host_memory is set here, the
+    /// script requests that much memory; otherwise it requests what the plan needs, up to the limit in the job file
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
     /// The scheduler; by default the one whose sbatch or qsub is in PATH
     #[arg(long, value_enum)]
     pub scheduler: Option<Scheduler>,
-    /// Nodes
+    /// Number of nodes
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub nodes: u32,
-    /// Ranks of each node; several need a gpugraph with MPI. By default one for each GPU, or one
+    /// Ranks per node; several ranks need a gpugraph that was built with MPI. By default, one for each GPU, or one
+    /// without GPUs
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranks: Option<u32>,
-    /// GPUs of each node, at most one for each rank. By default one for each rank if run.device = "gpu", or if an
-    /// algorithm has kernels and the plan takes a minute or more without a GPU
+    /// GPUs per node, at most one for each rank. By default, one for each rank if run.device = "gpu", or if an
+    /// algorithm has GPU kernels and the plan takes a minute or more without a GPU; otherwise none
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
     pub gpus: Option<u32>,
-    /// Cores of each rank; by default limits.threads, or 8
+    /// Cores per rank; by default, limits.threads, or 8 if that is not set
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
-    /// Walltime, as 4h or 04:00:00; by default three times the plan's plus two minutes, at most a day
+    /// Walltime, as 4h or 04:00:00; by default, three times the planned time plus two minutes, at most a day
     #[arg(long, value_parser = walltime)]
     pub walltime: Option<Duration>,
     /// Print the script instead of submitting it
     #[arg(long)]
     pub print: bool,
-    /// Options for sbatch or qsub, after --. In an array of jobs (--array, -J), %a stands for the number of the task
-    /// in JOB, in --set and in job.workdir, where it is required
+    /// Options for sbatch or qsub, after --. In a job array (--array, -J), %a is replaced by the index of the task in
+    /// JOB, in --set and in job.workdir; the workdir must contain it
     #[arg(last = true, value_name = "OPTION")]
     pub options: Vec<String>,
 }
 
-/// The schedulers that scripts are written for.
+/// Scheduler for which a job script is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scheduler {
     /// OpenPBS, PBS Pro, Torque: `qsub`
@@ -61,10 +62,10 @@ impl Scheduler {
     }
 }
 
-/// Parses a walltime: a duration as in job files, or `[[hours:]minutes:]seconds` as for schedulers.
+/// Parses a walltime: a duration as in job files, such as `4h`, or `hours:minutes:seconds` as for schedulers.
 ///
 /// # Errors
-/// A message for the command line.
+/// A message for the command line if `text` is not a walltime from a second to a year.
 pub fn walltime(text: &str) -> Result<Duration, String> {
     let most = Duration::from_secs(366 * 86_400);
     let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok().filter(|&n| n < 1 << 30)).collect();

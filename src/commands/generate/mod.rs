@@ -15,7 +15,7 @@ use std::path::Path;
 /// `gpugraph generate`: generates a graph or a linked list and writes it to the output file.
 ///
 /// # Errors
-/// [`crate::Error::Usage`] for parameters out of range, [`crate::Error::Input`] for factors of a product that can't be
+/// [`crate::Error::Usage`] for parameters out of range, [`crate::Error::Input`] if a factor of a product can't be
 /// read, and errors of the disk.
 pub fn generate(args: &GenerateArgs) -> Result<()> {
     match &args.kind {
@@ -38,7 +38,7 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
     };
     let (a, b) = (factor(&args.a)?, factor(&args.b)?);
     let product = shown("reading", 0, |watch| Product::read(&a, &b, watch)).map_err(|mut error| {
-        // Remedies for text name options that this command does not have.
+        // Suggested fixes for text files name options of `convert` that this command lacks.
         if let Error::Input { remedy, .. } = &mut error
             && remedy.contains("convert --")
         {
@@ -49,7 +49,7 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
     Ok(Generator::Product(product))
 }
 
-/// Writes the edges of the generator that `make` returns. First it checks that the output can be written.
+/// Checks that the output can be written, then writes the edges of the generator that `make` returns.
 fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Result<()> {
     convert::writable(&output.output)?;
     let format = output_format(&output.output, output.format.as_deref(), "--format")?;

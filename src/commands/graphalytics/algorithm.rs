@@ -1,4 +1,5 @@
-//! The algorithms of LDBC Graphalytics: the table of a job that computes each, and the column with its result.
+//! The algorithms of LDBC Graphalytics. For each, this module defines the job-file table that computes it and the
+//! column with its result.
 
 use super::properties::GraphProperties;
 use crate::error::{Error, Result};
@@ -20,14 +21,14 @@ pub enum Algorithm {
     Wcc,
 }
 
-/// How the values of an algorithm are compared with a reference.
+/// Rule by which the values of an algorithm are compared with a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// Each value must equal its reference.
     Exact,
-    /// Labels must divide the vertices into the same sets as the reference.
+    /// Labels must partition the vertices into the same sets as the reference. The labels themselves may differ.
     Equivalence,
-    /// Each number may differ from its reference by at most 0.0001 times the reference.
+    /// Each number may have a relative error of at most 0.0001.
     Epsilon,
 }
 
@@ -36,11 +37,11 @@ impl Algorithm {
     pub const ALL: [Algorithm; 6] =
         [Algorithm::Bfs, Algorithm::Cdlp, Algorithm::Lcc, Algorithm::Pr, Algorithm::Sssp, Algorithm::Wcc];
 
-    /// Returns the algorithms in `chosen`, or all that the properties of `graph` name if `chosen` is empty. No
-    /// algorithm is repeated.
+    /// Returns the algorithms in `chosen` or, if that is empty, all algorithms that the properties of `graph` name,
+    /// without duplicates.
     ///
     /// # Errors
-    /// [`Error::Input`] for an unknown algorithm, or if the graph lacks an algorithm of `chosen`.
+    /// [`Error::Input`] if the properties name an unknown algorithm, or do not name an algorithm of `chosen`.
     pub fn of_graph(graph: &GraphProperties, chosen: &[Algorithm]) -> Result<Vec<Algorithm>> {
         let property = graph.required("algorithms")?;
         let names = property.value.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -76,7 +77,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns the name of the file with the results of the algorithm on the graph `graph`: `NAME-BFS`.
+    /// Returns the name of the file with the results of the algorithm on the graph named `graph`, such as `GRAPH-BFS`.
     pub fn file(self, graph: &str) -> String {
         format!("{graph}-{}", self.name().to_uppercase())
     }
@@ -86,7 +87,7 @@ impl Algorithm {
         matches!(self, Algorithm::Bfs | Algorithm::Sssp)
     }
 
-    /// Returns the name of the table of a job that computes the algorithm.
+    /// Returns the name of the job-file table that computes the algorithm.
     pub fn table(self) -> &'static str {
         match self {
             Algorithm::Bfs => "bfs",
@@ -98,7 +99,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns the keys of [`Self::table`], with the parameters of `graph`.
+    /// Returns the keys of the table [`Self::table`], with the parameters that the properties of `graph` name.
     ///
     /// # Errors
     /// [`Error::Input`] if a parameter is missing or wrong.
@@ -112,7 +113,7 @@ impl Algorithm {
             Algorithm::Bfs => search(whole("bfs.source-vertex")?),
             Algorithm::Sssp => search(whole("sssp.source-vertex")?),
             Algorithm::Cdlp => vec![("iterations", whole("cdlp.max-iterations")?)],
-            // Without direction, links are twice the triangles.
+            // In an undirected graph, the number of links of a vertex is twice its number of triangles.
             Algorithm::Lcc => vec![("clustering", "directed".into())],
             Algorithm::Pr => vec![
                 ("variant", "graphalytics".into()),
@@ -124,7 +125,7 @@ impl Algorithm {
         Ok(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
-    /// Returns how the values are compared with a reference.
+    /// Returns the rule by which the values are compared with a reference.
     pub fn comparison(self) -> Comparison {
         match self {
             Algorithm::Bfs | Algorithm::Cdlp => Comparison::Exact,
@@ -155,23 +156,23 @@ impl Algorithm {
     }
 }
 
-/// The results of an algorithm: a value for each vertex, in the order of rows.
+/// Result column of an algorithm: one value per vertex, in ascending order of vertex ids.
 #[derive(Debug)]
 pub enum ResultColumn {
-    /// Levels; -1 if a vertex is unreachable.
+    /// Levels of a breadth-first search; -1 for an unreachable vertex.
     Levels(MappedColumn<i32>),
-    /// Labels: ids of vertices.
+    /// Labels of communities or components, which are vertex ids.
     Labels(MappedColumn<i64>),
-    /// Ranks, clustering coefficients or distances.
+    /// PageRank values, clustering coefficients or distances.
     Numbers(MappedColumn<f64>),
 }
 
-/// The result of a vertex. Displayed, it has the format of Graphalytics.
+/// Result of one vertex. [`fmt::Display`] writes it in the format of Graphalytics.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum VertexResult {
-    /// A level or a label of a vertex.
+    /// A level or a label.
     Whole(i64),
-    /// A rank, a clustering coefficient or a distance of a vertex.
+    /// A PageRank value, a clustering coefficient or a distance.
     Number(f64),
 }
 
@@ -188,7 +189,7 @@ impl ResultColumn {
         }
     }
 
-    /// Parses a value of a reference; `None` if it is not of this column's type.
+    /// Parses a value of a reference file; `None` if it is not a value of this column's type.
     pub fn parse(&self, text: &str) -> Option<VertexResult> {
         match self {
             ResultColumn::Levels(_) | ResultColumn::Labels(_) => text.parse().ok().map(VertexResult::Whole),
@@ -204,7 +205,7 @@ impl fmt::Display for VertexResult {
         match self {
             VertexResult::Whole(number) => number.fmt(f),
             VertexResult::Number(number) if number.is_infinite() => f.write_str("infinity"),
-            // The shortest decimals that are read as the same number.
+            // The shortest decimal representation that parses to the same number.
             VertexResult::Number(number) => write!(f, "{number:?}"),
         }
     }

@@ -1,12 +1,12 @@
-//! `gpugraph graphalytics`: runs the algorithms of an LDBC Graphalytics graph as one job, writes their results as text,
-//! and checks them against the references next to the graph.
+//! `gpugraph graphalytics`: runs the algorithms that the properties file of an LDBC Graphalytics graph lists, as one
+//! job. Writes their results as text, and checks them against the references next to the graph.
 //!
-//! | file | has |
+//! | file | contains |
 //! |---|---|
 //! | `properties` | the properties file of a graph |
-//! | `algorithm` | the table of a job that computes an algorithm, and the column with its result |
-//! | `vertices` | the row of each vertex, and results as text |
-//! | `reference` | the check against a reference |
+//! | `algorithm` | for each algorithm, the job-file table that computes it and the column with its result |
+//! | `vertices` | finds the row of each vertex in the result columns, and writes the results as text |
+//! | `reference` | comparison of a result with the reference |
 #![allow(unsafe_code)] // MPI and CUDA are configured before there are threads
 
 pub mod algorithm;
@@ -32,7 +32,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use toml::{Table, Value as TomlValue};
 
-/// Runs the algorithms of a graph, alone or as one of the ranks that a launcher started.
+/// `gpugraph graphalytics`: runs the algorithms of a graph, as a single process or as one of the ranks that a launcher
+/// started.
 ///
 /// # Safety
 /// No other thread may run yet, because MPI and CUDA are configured by environment variables.
@@ -51,7 +52,7 @@ pub unsafe fn graphalytics(args: &GraphalyticsArgs) -> Result<()> {
         let figures = benchmark.finish(report, &job, args.output.as_deref())?;
         let text =
             if args.json { serde_json::to_string_pretty(&figures).unwrap_or_default() } else { figures.to_string() };
-        // A closed stdout does not hide a failed check.
+        // Report a failed check even if stdout is closed.
         let printed = stdout::print(text);
         figures.result().and(printed)
     };
@@ -80,7 +81,7 @@ impl Benchmark {
 
     /// Returns the job that computes all algorithms on one prepared graph.
     fn job(&self, args: &GraphalyticsArgs) -> Result<Job> {
-        // A dollar in a job file begins a variable.
+        // A `$` in a job file begins a variable, so it is doubled.
         let path = |path: &Path| TomlValue::String(path.to_string_lossy().replace('$', "$$"));
         let (mut columns, mut weights) = (vec![1, 2], "none");
         if self.algorithms.contains(&Algorithm::Sssp) {
@@ -115,8 +116,8 @@ impl Benchmark {
         }
     }
 
-    /// Returns an error that points at the source's key in the properties file, if `e` says that the graph lacks a
-    /// source.
+    /// Returns an error that names the key of a source vertex in the properties file, if `e` reports that this vertex
+    /// is not in the graph; otherwise `None`.
     fn unknown_source(&self, e: &Error) -> Option<Error> {
         let Error::Input { found, .. } = e else { return None };
         let searches = self.algorithms.iter().filter(|algorithm| algorithm.searches());
@@ -126,8 +127,8 @@ impl Benchmark {
         self.graph.not_a_vertex(&keys.find(is_unknown)?, &self.vertex_file)
     }
 
-    /// Writes the results as text to the folder `output`, if there is one, checks them against the references, and
-    /// returns the figures of `job`, which `report` describes.
+    /// Writes the results as text to the folder `output`, if given, and checks them against the references. Returns
+    /// the statistics of `job`, whose run `report` describes.
     fn finish(&self, report: &Report, job: &Job, output: Option<&Path>) -> Result<Figures> {
         let Job { workdir, input, .. } = job;
         let list = input::open(input)?.vertices;
@@ -150,7 +151,7 @@ impl Benchmark {
             let table = algorithm.table();
             let result = report.results.0.iter().find(|result| result.name == table);
             let processing_seconds = result.map_or(0.0, |result| result.seconds);
-            // Trials after the first only repeat the algorithm.
+            // Count a single trial, because further trials only repeat the algorithm.
             let trials_seconds = result.map_or(0.0, |result| result.trials.iter().sum());
             let run_seconds = seconds(&|stage| stage == table) - trials_seconds + processing_seconds;
             let column = algorithm.column(workdir, &self.graph)?;
@@ -190,12 +191,12 @@ impl Benchmark {
     }
 }
 
-/// Returns a rate; 0 if no time was measured, as for a search from a vertex without edges.
+/// Returns `count` per second; 0 if `seconds` is 0, as for a search from a vertex without edges.
 fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// The figures that the command prints: about the graph, and about each algorithm.
+/// Statistics that the command prints: sizes of the graph, and times and rates of each algorithm.
 #[derive(Debug, Serialize)]
 struct Figures {
     graph: String,
@@ -205,19 +206,19 @@ struct Figures {
     algorithms: Vec<AlgorithmFigures>,
 }
 
-/// Times, rates and result of the check of one algorithm.
+/// Times and rates of one algorithm, and the result of its check against the reference.
 #[derive(Debug, Serialize)]
 struct AlgorithmFigures {
     algorithm: &'static str,
-    /// Seconds to read the graph and prepare it.
+    /// Time to read and prepare the graph, in seconds.
     load_seconds: f64,
-    /// Seconds of the algorithm alone.
+    /// Time of the algorithm alone, in seconds.
     processing_seconds: f64,
-    /// Seconds of a run with this algorithm alone: load, processing and output.
+    /// Time that a run with only this algorithm would take, in seconds: load, processing and output.
     makespan_seconds: f64,
-    /// Edges per second of processing.
+    /// Edges per second of processing time.
     eps: f64,
-    /// Vertices and edges per second of processing.
+    /// Vertices plus edges per second of processing time.
     evps: f64,
     validated: Validated,
     mismatches: u64,
@@ -226,7 +227,7 @@ struct AlgorithmFigures {
     output: Option<PathBuf>,
 }
 
-/// Whether results agree with the reference.
+/// Result of the check of an algorithm's values against the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Validated {

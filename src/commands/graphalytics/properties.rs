@@ -14,7 +14,7 @@ pub struct GraphProperties {
     entries: Vec<Property>,
 }
 
-/// A key with its value, and the line that it begins on, counted from 1.
+/// A key with its value, and the 1-based number of the line on which it begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Property {
     line: u64,
@@ -44,14 +44,14 @@ impl GraphProperties {
         }
     }
 
-    /// Returns the value of the key `graph.NAME.KEY`, if the file has it. If a key is repeated, its last value counts,
-    /// as in Java.
+    /// Returns the property `graph.NAME.KEY`; `None` if the file lacks it. If a key occurs more than once, the last
+    /// one counts, as in Java.
     fn property(&self, key: &str) -> Option<&Property> {
         let full = format!("graph.{}.{key}", self.name);
         self.entries.iter().rev().find(|property| property.key == full)
     }
 
-    /// Returns the property `graph.NAME.KEY`.
+    /// Returns the property `graph.NAME.KEY`, which the file must contain.
     ///
     /// # Errors
     /// [`Error::Input`] if the key is missing.
@@ -67,16 +67,17 @@ impl GraphProperties {
         Error::input(&self.file, At::Line(property.line), expected, found, remedy)
     }
 
-    /// Returns the value of a key as a number or another type. `expected` describes its values.
+    /// Parses the value of the key `graph.NAME.KEY`. `expected` describes valid values, for the error message.
     ///
     /// # Errors
-    /// [`Error::Input`] if the key is missing, or if its value has another form.
+    /// [`Error::Input`] if the key is missing or its value is invalid.
     pub fn value<T: FromStr>(&self, key: &str, expected: &str) -> Result<T> {
         let property = self.required(key)?;
         property.value.parse().map_err(|_| self.wrong(property, expected, "correct it"))
     }
 
-    /// Returns the number of vertices or edges that the graph should have, if the file has the key `meta.KEY`.
+    /// Returns the number of vertices or edges that the graph should have; `None` if the file lacks the key
+    /// `graph.NAME.meta.KEY`.
     ///
     /// # Errors
     /// [`Error::Input`] if it is not a number.
@@ -85,7 +86,7 @@ impl GraphProperties {
         self.property(&key).map(|_| self.value(&key, "a whole number")).transpose()
     }
 
-    /// Returns the path of a file that a key names relative to the properties file.
+    /// Returns the path of the file that a key names. Names are relative to the folder of the properties file.
     ///
     /// # Errors
     /// [`Error::Input`] if the key or the file is missing.
@@ -101,10 +102,10 @@ impl GraphProperties {
         }
     }
 
-    /// Returns the number, counted from 1, of the edge file's column that has the weights of shortest paths.
+    /// Returns the 1-based index of the edge file's column that contains the weights for shortest paths.
     ///
     /// # Errors
-    /// [`Error::Input`] if the file names no such property of edges.
+    /// [`Error::Input`] if the properties file does not name the column.
     pub fn weight_column(&self) -> Result<i64> {
         let weight = self.required("sssp.weight-property")?;
         let names = self.required("edge-properties.names")?;
@@ -113,15 +114,16 @@ impl GraphProperties {
         at.map(|at| at as i64 + 3).ok_or_else(|| self.wrong(weight, expected(), "correct it"))
     }
 
-    /// Returns the error for a vertex that a key names and that is not in the list `list`, if the file has the key.
+    /// Returns the error for a property `graph.NAME.KEY` whose value is not a vertex id in the file `list`; `None` if
+    /// the properties file lacks the key.
     pub fn not_a_vertex(&self, key: &str, list: &Path) -> Option<Error> {
         let expected = || format!("the id of a vertex in {}", list.display());
         self.property(key).map(|property| self.wrong(property, expected(), "correct it"))
     }
 }
 
-/// Parses Java properties. Comments begin with `#` or `!`. A key ends at `=`, `:` or a blank. A backslash at the end of
-/// a line joins the next line.
+/// Parses Java properties. Comments begin with `#` or `!`. A key ends at `=`, `:` or a blank. A backslash at the end
+/// of a line continues the property on the next line.
 fn parse(text: &str) -> Vec<Property> {
     let mut lines = (1..).zip(text.lines());
     let mut found = Vec::new();
@@ -148,7 +150,7 @@ fn parse(text: &str) -> Vec<Property> {
     found
 }
 
-/// Replaces the escapes of Java properties, such as `\t`, `\u0020` and `\:`.
+/// Decodes the escape sequences of Java properties, such as `\t`, `\u0020` and `\:`.
 fn unescaped(text: &str) -> String {
     let (mut out, mut characters) = (String::new(), text.chars());
     while let Some(character) = characters.next() {

@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Largest difference between a number and its reference, as a share of the reference.
+/// Maximum relative difference between a number and its reference.
 const EPSILON: f64 = 1e-4;
-/// Number of mismatches that are described.
+/// Maximum number of mismatches that are described in text.
 const DESCRIBED: usize = 5;
 /// Number of lines between two checks for signals.
 const STRIDE: u64 = 1 << 16;
@@ -22,7 +22,7 @@ const STRIDE: u64 = 1 << 16;
 pub struct Mismatches {
     /// Number of mismatches.
     pub count: u64,
-    /// The first mismatches, in words.
+    /// Descriptions of the first five mismatches.
     pub described: Vec<String>,
 }
 
@@ -38,8 +38,8 @@ impl Mismatches {
 /// Compares the results in `column` with the reference at `path`, which may list vertices in any order.
 ///
 /// # Errors
-/// [`Error::Input`] for a reference that can't be read; [`Error::Limit`] if memory for a bit per vertex, and for 16 bytes
-/// per component, does not fit.
+/// [`Error::Input`] for a reference that can't be read; [`Error::Limit`] if the memory budget is too small for one bit
+/// per vertex and 16 bytes per component.
 pub fn compare(
     path: &Path,
     (column, comparison): (&ResultColumn, Comparison),
@@ -109,7 +109,8 @@ pub fn compare(
     Ok(mismatches)
 }
 
-/// Returns true if a result agrees with the reference: it is equal, or within [`EPSILON`] for numbers.
+/// Returns true if a result agrees with the reference. Numbers may have a relative difference of up to [`EPSILON`];
+/// other values must be equal.
 fn is_match(found: VertexResult, expected: VertexResult) -> bool {
     match (found, expected) {
         (VertexResult::Number(found), VertexResult::Number(expected)) => {
@@ -119,19 +120,20 @@ fn is_match(found: VertexResult, expected: VertexResult) -> bool {
     }
 }
 
-/// The components that a job found, with the label of each in the reference.
+/// Components that a job found, each with its label in the reference.
 struct Components {
-    /// The smallest vertex of each component, ascending.
+    /// Smallest vertex id of each component, in ascending order.
     smallest: Buffer<u64>,
-    /// The label of each component, once the reference has a vertex of it; until then [`Self::NONE`].
+    /// Label of each component, in the same order; [`Self::NONE`] until a vertex of the component has been read from
+    /// the reference.
     labels: Buffer<u64>,
 }
 
 impl Components {
-    /// Stands for no label; labels in references are smaller.
+    /// Placeholder for an unknown label; labels in references are smaller.
     const NONE: u64 = u64::MAX;
 
-    /// Lists the components. `found` has the smallest vertex in the component of each vertex of `ids`.
+    /// Lists the components. `found[i]` is the smallest vertex id in the component of vertex `ids[i]`.
     fn new(ids: &[u64], found: &[i64], budget: &Budget) -> Result<Components> {
         let is_smallest = |(id, component): &(&u64, &i64)| **id == component.cast_unsigned();
         let count = ids.iter().zip(found).filter(is_smallest).count();
@@ -143,8 +145,8 @@ impl Components {
         Ok(Components { smallest, labels })
     }
 
-    /// Records that a vertex of the component `found` has the label `label`. Returns the label of an earlier vertex, if
-    /// it differs.
+    /// Records that a vertex of component `found` has the reference label `label`. If an earlier vertex of the
+    /// component had another label, returns that label.
     fn label(&mut self, found: VertexResult, label: i64) -> Option<i64> {
         let VertexResult::Whole(found) = found else { return None };
         let at = self.smallest.binary_search(&found.cast_unsigned()).ok()?;
@@ -156,7 +158,7 @@ impl Components {
         None
     }
 
-    /// Adds a mismatch for each label that several components have.
+    /// Adds a mismatch for each label that several components share.
     fn compare_labels(mut self, mismatches: &mut Mismatches) {
         self.labels.sort_unstable();
         for two in self.labels.windows(2).filter(|two| two[0] == two[1] && two[0] != Components::NONE) {

@@ -1,4 +1,5 @@
-//! The vertices of a Graphalytics graph: the row of each in columns, and results as text in the order of the `.v` file.
+//! Vertices of a Graphalytics graph: finds the row of each vertex in the result columns, and writes results as text in
+//! the order of the vertex file (`.v`).
 
 use super::algorithm::ResultColumn;
 use crate::error::{Error, Result};
@@ -8,11 +9,11 @@ use crate::results::{IDS, ResultFile};
 use std::io::Write;
 use std::path::Path;
 
-/// The ids of all vertices, ascending. The place of an id is the row of the vertex in columns.
+/// Ids of all vertices, in ascending order. The index of an id is the row of the vertex in the result columns.
 #[derive(Debug)]
 pub struct Vertices {
     ids: MappedColumn<u64>,
-    /// The row after the last row that was found, because most files list vertices in ascending order.
+    /// First guess for the next lookup: the row after the last row found. Most files list vertices in ascending order.
     next: usize,
 }
 
@@ -25,12 +26,12 @@ impl Vertices {
         Ok(Vertices { ids: MappedColumn::open(&workdir.join(IDS))?, next: 0 })
     }
 
-    /// Returns the ids.
+    /// Returns the ids of all vertices in ascending order.
     pub fn ids(&self) -> &[u64] {
         self.ids.values()
     }
 
-    /// Returns the row of a vertex; `None` if the graph does not have it.
+    /// Returns the row of the vertex `id`; `None` if it is not in the graph.
     pub fn row(&mut self, id: u64) -> Option<usize> {
         let ids = self.ids.values();
         let row = if ids.get(self.next) == Some(&id) { self.next } else { ids.binary_search(&id).ok()? };
@@ -38,7 +39,8 @@ impl Vertices {
         Some(row)
     }
 
-    /// Replaces the file `path` by lines with id and value, one for each vertex of `list`, in the order of the list.
+    /// Replaces the file `path` by a text file with one line, `id value`, for each vertex of `list`, in the order of
+    /// the list.
     ///
     /// # Errors
     /// Errors of the list and of the disk.
@@ -50,8 +52,7 @@ impl Vertices {
     }
 }
 
-/// Writes the result of each vertex that it visits. The reader of a vertex list visits each vertex as a loop (an edge
-/// from the vertex to itself).
+/// Visitor that writes the result of each vertex. The reader of a vertex list passes each vertex as a self-loop.
 struct ResultLines<'a> {
     vertices: &'a mut Vertices,
     column: &'a ResultColumn,

@@ -1,12 +1,12 @@
-//! Job arrays of Slurm and PBS: each task has a number, which replaces `%a` in the job file's name, in `--set` and in
-//! the workdir.
+//! Job arrays of Slurm and PBS. The index of each task replaces `%a` in the job file's name, in `--set` and in the
+//! workdir.
 
 use crate::commands::cli::Scheduler;
 use crate::config::{self, Job};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// A job array: the numbers of its first and its last task.
+/// A job array, described by the indices of its first and its last task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JobArray {
     first: u64,
@@ -14,7 +14,7 @@ pub(super) struct JobArray {
 }
 
 impl JobArray {
-    /// Finds the job array that the options of a scheduler ask for; `None` if they ask for none.
+    /// Parses the job array in the options for a scheduler; `None` if they do not request an array.
     pub fn of(options: &[String], scheduler: Scheduler) -> Option<JobArray> {
         let mut options = options.iter();
         while let Some(option) = options.next() {
@@ -30,14 +30,14 @@ impl JobArray {
                 },
             };
             let spec = spec.or_else(|| options.next().map(String::as_str)).unwrap_or_default();
-            // `%` is followed by how many tasks run at once, `:` by a step.
+            // `%` precedes the maximum number of concurrent tasks, `:` precedes the step.
             let ends = spec.split('%').next().unwrap_or_default().split(',').filter_map(|part| {
                 let range = part.split(':').next().unwrap_or_default();
                 let (first, last) = range.split_once('-').unwrap_or((range, range));
                 Some((first.parse().ok()?, last.parse().ok()?))
             });
             let ends: Vec<(u64, u64)> = ends.collect();
-            // The scheduler reports a list that can't be parsed.
+            // Ignore an invalid list, because the scheduler will report it.
             let (first, last) =
                 (ends.first().map_or(0, |ends| ends.0), ends.iter().map(|ends| ends.1).max().unwrap_or(1));
             return Some(JobArray { first, last });
@@ -45,7 +45,7 @@ impl JobArray {
         None
     }
 
-    /// Loads the job of the first task. Its workdir still contains the `%a`.
+    /// Loads the job of the first task. Its `workdir` still contains `%a`.
     ///
     /// # Errors
     /// [`Error::Usage`] if the first and the last task have the same workdir, and the errors of [`config::load`].
@@ -67,12 +67,12 @@ impl JobArray {
         Ok(job)
     }
 
-    /// Replaces `%a` in `text` with the number of the first task.
+    /// Replaces `%a` in `text` with the index of the first task.
     pub fn text(self, text: &str) -> String {
         with(text, self.first)
     }
 
-    /// Replaces `%a` in `path` with the number of the first task.
+    /// Replaces `%a` in `path` with the index of the first task.
     pub fn path(self, path: &Path) -> PathBuf {
         numbered(path, self.first)
     }
@@ -86,8 +86,8 @@ fn numbered(path: &Path, task: u64) -> PathBuf {
     path.to_str().map_or_else(|| path.to_owned(), |text| with(text, task).into())
 }
 
-/// Returns the `--set` override for a workdir that still contains `%a`, because the job file names it; `None` for other
-/// workdirs. It is needed because a job script replaces `%a` only in overrides.
+/// Returns a `--set` override of `job.workdir` if the job file sets a workdir with `%a`; `None` for other workdirs.
+/// The override is needed because a job script replaces `%a` only in overrides.
 pub(super) fn workdir_set(workdir: &Path) -> Option<String> {
     let text = workdir.to_str().filter(|text| text.contains("%a"))?;
     // The value is a TOML string, in which `$$` is a `$` that does not start a variable.
@@ -95,7 +95,8 @@ pub(super) fn workdir_set(workdir: &Path) -> Option<String> {
     Some(format!("job.workdir=\"{text}\""))
 }
 
-/// Returns the innermost folder of `path` that all tasks of the array share: the part before the first `%a`.
+/// Returns the innermost folder of `path` that all tasks of the array share: the longest leading part of the path
+/// without `%a`.
 pub(super) fn shared(path: &Path) -> &Path {
     path.ancestors().find(|path| !path.to_string_lossy().contains("%a")).unwrap_or(Path::new(""))
 }

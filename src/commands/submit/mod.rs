@@ -16,21 +16,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Cores per rank, if neither the job file nor the command line sets them.
+/// Default number of cores per rank, if neither the job file nor the command line sets it.
 const CORES: u32 = 8;
-/// The default walltime is `TIMES` times the planned seconds, plus `STARTING` seconds for starting and saving. The plan
-/// is accurate to a factor of two on the machine on which its rates were measured.
+/// Factor in the default walltime, which is `TIMES` times the planned time, plus `STARTING` seconds for starting and
+/// saving. The plan is accurate to a factor of two on the machine on which its rates were measured.
 const TIMES: f64 = 3.0;
 const STARTING: f64 = 120.0;
-/// Longest default walltime in seconds: a day, because queues prefer short jobs, and a job that is not done continues
-/// in the next one.
+/// Maximum default walltime in seconds: a day. Queues prefer short jobs, and an unfinished job can be resumed by the
+/// next one.
 const LONGEST: f64 = 86_400.0;
 
 /// `gpugraph submit`: writes a job script into the workdir and submits it, or prints it.
 ///
 /// # Errors
-/// [`Error::Usage`] if there is no scheduler, it refuses the job, the tasks of an array share a workdir, or a path
-/// can't be written in a script. Also the errors of planning the job and of writing the script.
+/// [`Error::Usage`] if no scheduler is found or it rejects the job, if the tasks of an array share a workdir, or if a
+/// path can't be written in a script. Also the errors of planning the job and of writing the script.
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
     let array = JobArray::of(&args.options, scheduler);
@@ -43,7 +43,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
         return Err(Error::Usage(format!("input.path: {what}")));
     }
     let folder = std::env::current_dir().map_err(|e| Error::io("find", ".", e))?;
-    // Each task has its own workdir, so the script that all tasks run is stored outside of them.
+    // Each task has its own workdir, so the script, which all tasks run, is stored outside the workdirs.
     let (shared, ending) = (array::shared(&job.workdir).to_owned(), script::ending(scheduler));
     let path = match array {
         Some(_) => folder.join(&shared).join(format!("submit.{}.{ending}", script::name(&job.name))),
@@ -91,7 +91,8 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
     ))
 }
 
-/// Returns the job file and the overrides as shell text, to be pasted after a gpugraph command.
+/// Returns the job file and the `--set` overrides as shell text, to be pasted after `gpugraph status` or `gpugraph
+/// run`.
 fn status(args: &SubmitArgs, array: Option<JobArray>) -> String {
     let job = array.map_or_else(|| args.job.clone(), |array| array.path(&args.job));
     let mut text = pasted(&job);
@@ -103,7 +104,7 @@ fn status(args: &SubmitArgs, array: Option<JobArray>) -> String {
     text
 }
 
-/// Returns the remedy for a script that the scheduler refused for the reason `why`.
+/// Returns a suggested fix if the scheduler has rejected a script with the message `why`.
 fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
     if scheduler == Scheduler::Pbs && why.contains("Unknown resource") && why.contains("gpus") {
         return "this site has defined no GPUs by that name: submit with --gpus 0 to count without one, or with --print \
@@ -126,7 +127,7 @@ fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
              script for others with --scheduler pbs --print"
                 .into(),
         )),
-        // Slurm comes first, because some of its sites have a qsub that imitates PBS.
+        // Slurm comes first, because some Slurm sites provide a `qsub` command that imitates PBS.
         None => [Scheduler::Slurm, Scheduler::Pbs].into_iter().find(here).ok_or_else(|| {
             Error::Usage(
                 "neither sbatch (Slurm) nor qsub (PBS) is on the path: submit from a login node of the cluster, or see the script \
@@ -143,7 +144,7 @@ fn on_path(command: &str) -> bool {
     std::env::split_paths(&path).any(|folder| runs(&folder.join(command)))
 }
 
-/// Makes the job script for `job`, which will be stored at `script`; returns `None` if earlier runs left nothing to do.
+/// Returns the job script for `job`, which will be stored at `script`; `None` if earlier runs have completed the job.
 fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, script: &Path) -> Result<Option<Script>> {
     let cores = args.cpus.unwrap_or(match u32::try_from(job.limits.threads).unwrap_or(0) {
         0 => CORES,
@@ -155,8 +156,9 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
     };
-    // The run gets the same limit that the scheduler is asked for, even if its node has more memory. The limit on the
-    // command line comes first. Without it, the limit is what the plan needs, but at most the limit in the job file.
+    // The memory limit of the run is the amount requested from the scheduler, even if the node has more memory. A
+    // limit on the command line takes precedence. Otherwise the limit is what the plan needs, but at most the limit in
+    // the job file.
     let (limit, cached, planned) = match job.limits.host_memory {
         Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, 0, None),
         limit => {
@@ -165,7 +167,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         }
     };
     let set = args.set.iter().chain(&planned).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
-    // A job ends if it can't read the file SITE, so SITE is only set if site.env exists.
+    // A job script fails if it can't read the file that SITE names, so set SITE only if site.env exists.
     let site = std::env::var_os("SITE").filter(|site| !site.is_empty()).map(|site| folder.join(site));
     let site = site.or_else(|| Some(folder.join("site.env")).filter(|path| path.exists()));
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
@@ -192,8 +194,8 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     }))
 }
 
-/// Checks that an option of the scheduler needs no quoting, and returns it unchanged. Other options are an error,
-/// because quoting is not reliable in directives.
+/// Returns `option`, an option for the scheduler, unchanged if it needs no quoting. Other options are an error,
+/// because quoting is unreliable in scheduler directives.
 fn plain(option: &str) -> Result<String> {
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-+=:,.@%/[]".contains(c);
     if !option.is_empty() && option.chars().all(fine) {

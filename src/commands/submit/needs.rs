@@ -1,4 +1,4 @@
-//! The resources that a job needs on a node, according to its plan.
+//! Resources that a job needs per node, according to its plan.
 
 use crate::algo::Task;
 use crate::comm::mpi;
@@ -10,41 +10,42 @@ use crate::job::plan::{Plan, limits};
 use crate::memory::own_bytes;
 use std::sync::Arc;
 
-/// Bytes of memory that a rank takes outside of its limit: kernel buffers and kernel tables of its threads.
+/// Memory in bytes that a rank uses beyond its limit: kernel buffers, and kernel data structures of its threads.
 const BESIDE: u64 = 4 << 20;
-/// Divisor for page tables: a job script requests 1 / `BESIDE_PART` of the memory limit for them. They take a 512th, so
-/// this is twice their need.
+/// Divisor for page tables: a job script requests 1 / `BESIDE_PART` of the memory limit for them. They take 1 / 512 of
+/// the mapped memory, so this is twice what they need.
 const BESIDE_PART: u64 = 256;
-/// The process itself takes at most 1 / `OWN_PART` of the bytes that its limit sets aside for it.
+/// Divisor: the process itself uses at most 1 / `OWN_PART` of the memory that its limit sets aside for it
+/// ([`own_bytes`]).
 const OWN_PART: u64 = 2;
-/// Bytes of memory of a node in addition to the memory of its ranks: 12 MiB of code (measured), and 10 MiB for the
-/// job's shell and the scheduler's daemon (a guess).
+/// Memory in bytes that a node needs in addition to the memory of its ranks: 12 MiB of code (measured), and 10 MiB for
+/// the job's shell and the scheduler's daemon (a guess).
 const OF_A_NODE: u64 = 22 << 20;
-/// Memory in bytes of the launcher on a node of several ranks: mpirun or srun, and its daemons. Two ranks with Open
-/// MPI's mpirun took 5 MiB more than the ranks reported; the rest is a margin for other launchers.
+/// Memory in bytes of the launcher (mpirun or srun, with its daemons) on a node with several ranks. Two ranks with
+/// Open MPI's mpirun took 5 MiB more than the ranks reported; the rest is a margin for other launchers.
 const LAUNCHER: u64 = 16 << 20;
-/// Memory in bytes that a GPU's driver takes on the node and that does not count against the rank's limit. It was 3 to
-/// 11 MiB of kernel memory on an H100; the rest is a margin for other drivers.
+/// Host memory in bytes that the driver of a GPU takes on the node and that does not count against the rank's limit.
+/// It was 3 to 11 MiB of kernel memory on an H100; the rest is a margin for other drivers.
 const OF_A_GPU: u64 = 64 << 20;
-/// Smallest limit in bytes of a rank with a GPU. On an H100 the driver took 102 MiB of the limit when no kernel was
-/// cached.
+/// Minimum memory limit of a rank with a GPU, in bytes. On an H100 the driver took 102 MiB of the limit when no kernel
+/// was cached.
 const LEAST_WITH_GPU: u64 = 144 << 20;
-/// Planned time on CPUs, in seconds, from which `submit` requests a GPU if the job file names no device. A shorter job
-/// would lose more time by waiting for a GPU than it gains.
+/// Minimum planned time on CPUs, in seconds, for which `submit` requests a GPU if the job file names no device. A
+/// shorter job would lose more time by waiting for a GPU than the GPU saves.
 const WORTH_A_GPU: f64 = 60.0;
 
-/// Number of ranks and number of GPUs on each node.
+/// Number of ranks and number of GPUs per node.
 pub(super) struct PerNode {
     pub gpus: u32,
     pub ranks: u32,
 }
 
-/// Decides how many ranks and GPUs each node gets, if each rank has `cores` cores. Returns `None` if earlier runs left
-/// nothing to do.
+/// Chooses the number of ranks and GPUs per node, for `cores` cores per rank. Returns `None` if earlier runs have
+/// completed the job.
 ///
 /// # Errors
-/// [`Error::Usage`] for several ranks without MPI, for GPUs that ranks can't use, or for ranks that lack a GPU; errors of
-/// [`Plan::of`].
+/// [`Error::Usage`] for several ranks in a build without MPI, for more GPUs than ranks, for more ranks than GPUs if
+/// the job file forbids sharing a GPU, or for no GPU if the job file requires one; errors of [`Plan::of`].
 pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Option<PerNode>> {
     let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
     let (_, _, by_one_rank) = plan(job, cores, device, [1, 1])?;
@@ -89,8 +90,8 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
     Ok(Some(PerNode { gpus, ranks }))
 }
 
-/// Returns the bytes of memory to request for each node. Each of its `ranks` ranks has `cores` cores and a limit of
-/// `limit` bytes; together they read `cached` bytes from page cache.
+/// Returns the memory to request per node, in bytes. Each of its `ranks` ranks has `cores` cores and a limit of
+/// `limit` bytes; together they read `cached` bytes from the page cache.
 pub(super) fn of_node(limit: u64, cached: u64, [ranks, cores, gpus]: [u32; 3]) -> u64 {
     let unused = own_bytes(limit, cores as usize) / OWN_PART;
     let of_rank = limit + limit / BESIDE_PART + BESIDE - unused;
@@ -100,28 +101,29 @@ pub(super) fn of_node(limit: u64, cached: u64, [ranks, cores, gpus]: [u32; 3]) -
     of_ranks.max(u64::from(ranks) * limit) + cached + u64::from(gpus) * OF_A_GPU
 }
 
-/// Returns true if the override `set` may change `limits.host_memory`: it names this key or the whole table.
+/// Returns true if the override `set` may change `limits.host_memory`, because it names this key or the whole table.
 pub(super) fn sets_memory(set: &str) -> bool {
     let keys: Vec<&str> = set.split('=').next().unwrap_or_default().split('.').map(str::trim).collect();
     matches!(keys[..], ["limits"] | ["limits", "host_memory"])
 }
 
-/// Memory and time that a job needs, according to its plan.
+/// Memory per node and time that a job needs, according to its plan.
 pub(super) struct NodeNeeds {
-    /// Suitable limit of host memory for each rank, in bytes.
+    /// Suggested host memory limit per rank, in bytes.
     pub memory: u64,
-    /// Bytes of rows that the ranks of a node read in random order. Their files should stay in page cache.
+    /// Size in bytes of the rows that the ranks of a node read in random order. Their files should stay in the page
+    /// cache.
     pub cached: u64,
     pub seconds: f64,
 }
 
 impl NodeNeeds {
-    /// Plans `job` for `ranks` ranks on `nodes` nodes, with `cores` cores per rank, and returns its needs. `gpu` is
-    /// true if GPUs are requested.
+    /// Plans `job` for `ranks` ranks on `nodes` nodes, with `cores` cores per rank, and returns the resources that it
+    /// needs. `gpu` is true if GPUs are requested.
     pub(super) fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<NodeNeeds> {
         let mut needs = NodeNeeds { memory: 0, cached: 0, seconds: 0.0 };
         let mut most = 0;
-        // With "auto" the node may have a GPU or not, so both plans must fit.
+        // With "auto", the node may or may not have a GPU, so both plans must fit.
         let devices = match job.run.device {
             Device::Auto if gpu => vec![Device::Cpu, Device::Gpu],
             Device::Auto => vec![Device::Cpu],
@@ -136,23 +138,25 @@ impl NodeNeeds {
                 false => limits::suggested(&job, &machine, &plan)?,
             });
             if device == Device::Gpu {
-                // The node that submits may have no GPU, so the plan may not include the driver.
+                // The node on which `submit` runs may have no GPU, so the plan may not include the memory of the
+                // driver.
                 needs.memory = needs.memory.max(LEAST_WITH_GPU);
             }
             needs.seconds = needs.seconds.max(plan.seconds);
             needs.cached = needs.cached.max(limits::read_in_no_order(&plan) / nodes as u64);
             most = most.max(plan.host_memory_limit);
         }
-        // The job's own limit caps the cache as well. If the cache is too small, rows are read from the disk more
-        // often.
+        // The memory limit of the job also caps the page cache. If the cache is too small, rows are read from disk
+        // more often.
         let ranks_of_node = ranks.div_ceil(nodes) as u64;
         needs.cached = needs.cached.min(ranks_of_node * most.saturating_sub(needs.memory));
         Ok(needs)
     }
 }
 
-/// Plans `job` for `ranks` ranks with `cores` cores each on `device`. Returns the plan with the job and the machine for
-/// which it was made. If the plan needs more memory than this node has, the function assumes a node with enough memory.
+/// Plans `job` for `ranks` ranks with `cores` cores each on `device`. Returns (job, machine, plan): the job and the
+/// machine are those for which the plan was made. If the plan needs more memory than this node has, the function
+/// assumes a node with enough memory.
 fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Result<(Job, Resources, Plan)> {
     let mut job = job.clone();
     job.limits.threads = cores as usize;

@@ -1,4 +1,5 @@
-//! Text of a job script: directives, the values of this job, and the body that all job scripts of gpugraph share.
+//! Text of a job script: scheduler directives, the variables of this job, and the body that all job scripts of
+//! gpugraph share.
 
 use crate::commands::cli::Scheduler;
 use crate::error::{Error, Result};
@@ -9,15 +10,15 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-/// The part of a job script that is the same for all schedulers.
+/// Last section of a job script, which is the same for all schedulers.
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Bounds in seconds of the grace period: the time before the end of the walltime at which the job is asked to save.
-/// Between the bounds it is a tenth of the walltime.
+/// Minimum and maximum of the grace period, in seconds. The job is asked to save its work this long before the end of
+/// the walltime. Between the two bounds it is a tenth of the walltime.
 const GRACE: RangeInclusive<u64> = 20..=120;
 
-/// The values that differ between job scripts. Paths and arguments are quoted for a shell.
+/// Values that differ between job scripts. Paths and arguments are already quoted for a shell.
 pub(super) struct Script {
     pub scheduler: Scheduler,
     pub name: String,
@@ -32,17 +33,17 @@ pub(super) struct Script {
     pub memory: u64,
     pub minutes: u64,
     pub options: Vec<String>,
-    /// True if `options` ask for a job array.
+    /// True if `options` request a job array.
     pub is_array: bool,
     pub arguments: String,
     pub folder: String,
     pub config: String,
     pub gpugraph: String,
-    /// Path of the site's settings, `site.env`; empty if there are none.
+    /// Path of the site's settings file, `site.env`; empty if there is none.
     pub site: String,
     /// Path of this script.
     pub script: String,
-    /// Seconds that the job takes according to its plan.
+    /// Planned time of the job in seconds.
     pub seconds: f64,
 }
 
@@ -54,11 +55,11 @@ pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     }
 }
 
-/// Quotes a text as one shell word.
+/// Quotes `text` as a single shell word. `what` names it in the error message.
 ///
 /// # Errors
-/// [`Error::Usage`] for text that is not UTF-8 or contains a newline or another control character, because no line of
-/// a script can reliably hold it.
+/// [`Error::Usage`] for text that is not UTF-8 or contains a newline or another control character, because it can't be
+/// written reliably on one line of a script.
 pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
     match text.to_str().filter(|text| !text.chars().any(char::is_control)) {
         Some(text) => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
@@ -68,7 +69,7 @@ pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
     }
 }
 
-/// Returns a path to be pasted into a shell, quoted if necessary. A path that no shell word can hold is formatted
+/// Returns `path` as text to be pasted into a shell, quoted if necessary. A path that [`quoted`] rejects is formatted
 /// with `{:?}`.
 pub(super) fn pasted(path: &Path) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-+=:,.@%/".contains(c);
@@ -78,7 +79,7 @@ pub(super) fn pasted(path: &Path) -> String {
     }
 }
 
-/// Turns the name of a job into one that every scheduler accepts: it starts with a letter and has at most 15
+/// Converts the name of a job into a name that every scheduler accepts: it starts with a letter and has at most 15
 /// characters.
 pub(super) fn name(job: &str) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };

@@ -1,10 +1,10 @@
 //! Reads the serialized graphs of the GAP Benchmark Suite.
 //!
-//! A file starts with a byte that is 1 for directed graphs, followed by the number of listed neighbours and the number
+//! A file starts with a byte that is 1 for directed graphs, followed by the number of adjacency entries and the number
 //! of vertices (8 bytes each). Then come the start of each vertex's list and the end of the last list (8 bytes each),
 //! and then the lists (4 bytes per neighbour; in `.wsg` the weight follows each neighbour). In a directed graph the
 //! lists of incoming edges follow in the same layout; they are skipped, since they contain the same edges. An
-//! undirected graph must have each edge in both lists, otherwise it is refused (see `mirror`).
+//! undirected graph must list each edge at both ends, otherwise it is rejected (see `mirror`).
 
 use crate::formats::Int;
 use std::io::Read;

@@ -1,8 +1,9 @@
-//! Reads the header of a `.npy` file (NEP 1): magic bytes, version, and a Python dictionary with type, order and shape.
+//! Reads the header of a `.npy` file (NEP 1): magic bytes, version, and a Python dictionary with type, order and
+//! shape.
 //!
-//! The crate npyz allocates as many bytes as a header claims, up to 4 GiB, and reads an array from start to end. This
-//! code limits the length of the header and returns the offset of the numbers, so that many threads can read ranges of
-//! them.
+//! The crate npyz allocates as many bytes as a header declares, up to 4 GiB, and reads an array from start to end.
+//! This code limits the length of the header and returns the offset of the numbers, so that many threads can read
+//! ranges of them.
 
 use std::io::Read;
 use std::path::Path;
@@ -19,7 +20,7 @@ const LONGEST: usize = 1 << 16;
 pub(super) struct NpyArray {
     /// Offset of the first number.
     pub body: u64,
-    /// Type of the numbers as numpy writes it, such as `<i8`.
+    /// Type of the numbers in numpy's notation, such as `<i8`.
     pub kind: String,
     /// Whether the array is in Fortran order (the first index varies fastest).
     pub fortran: bool,
@@ -34,7 +35,7 @@ fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
 }
 
 impl NpyArray {
-    /// Reads a header, and leaves `from` positioned at the first number.
+    /// Reads a header. Afterwards `from` is at the first number.
     pub fn read(from: &mut impl Read) -> Result<NpyArray, Mismatch> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
@@ -103,7 +104,7 @@ impl NpyArray {
         (bytes < 1 << 63).then_some(count)
     }
 
-    /// Returns where a one-dimensional array is stored, and the number of its elements.
+    /// Returns the location of a one-dimensional array, and the number of its elements.
     pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Mismatch> {
         let int = self.int()?;
         match (self.shape.as_slice(), self.numbers(int)) {
@@ -112,8 +113,8 @@ impl NpyArray {
         }
     }
 
-    /// Returns the edges of an array with two columns or two rows. In an array of 2 by 2, each column is an edge if
-    /// `wide`, and otherwise each row.
+    /// Returns the edges of an array with two columns or two rows. In a 2 by 2 array, each column is an edge if `wide`
+    /// is true, otherwise each row.
     pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Mismatch> {
         let int = self.int()?;
         let shape = || format!("the shape {:?}", self.shape);
@@ -142,7 +143,8 @@ fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     Some(behind.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// Returns the type (`descr`) in a `.npy` header as text. A structured array has a list, which is returned unparsed.
+/// Returns the type (`descr`) in a `.npy` header as text. The type of a structured array is a list, which is returned
+/// unparsed.
 fn descr(text: &str) -> Option<String> {
     let value = value(text, "descr")?;
     let quote = value.chars().next()?;
@@ -153,7 +155,7 @@ fn descr(text: &str) -> Option<String> {
     }
 }
 
-/// Parses a Python tuple, such as `(3, 2)`. Python 2 wrote an L after each number.
+/// Parses a Python tuple, such as `(3, 2)`. Python 2 appended an L to each number.
 fn tuple(text: &str) -> Option<Vec<u64>> {
     let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
     let numbers = inside.split(',').map(str::trim).filter(|number| !number.is_empty());
@@ -176,7 +178,7 @@ pub(super) fn refused(path: &Path, at: At, (expected, found): Mismatch) -> Error
 /// An array with one weight per edge.
 #[derive(Debug, Clone)]
 pub(super) struct WeightColumn {
-    /// The place of the array, and the size and byte order of its numbers.
+    /// Location of the array, and the size and byte order of its numbers.
     pub column: Column,
     /// Whether the numbers are floats.
     pub float: bool,

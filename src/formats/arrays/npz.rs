@@ -1,5 +1,5 @@
-//! Reads `.npz` archives: zip files of `.npy` members, stored or deflated. The edges are a sparse matrix as scipy saves
-//! it (`csr`, `csc`, `coo`), an `edge_index`, or the only array of the archive.
+//! Reads `.npz` archives: zip files of `.npy` members, stored or deflated. The edges are a sparse matrix as scipy
+//! saves it (`csr`, `csc`, `coo`), an `edge_index`, or the only array of the archive.
 //!
 //! Every member that is read is checked against its size and checksum in the zip directory.
 
@@ -15,16 +15,16 @@ use super::npy::{Mismatch, NpyArray, WeightColumn, refused};
 use super::shape::{ArrayLayout, ArrayPlace, EdgeArrays, ListKind, NpzMember};
 use crate::error::{At, Error, Result};
 
-/// Maximum number of members of an archive. An archive with a graph has a handful.
+/// Maximum number of members of an archive. An archive with a graph has only a few.
 const MOST: usize = 10_000;
-/// Size in bytes of the buffer for compressed bytes.
+/// Size in bytes of the read buffer for stored or deflated bytes.
 const STORED: usize = 64 << 10;
 const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
 /// Finds the edges in the `.npz` archive at `path`.
 ///
 /// # Errors
-/// Bad input if the file is not an archive or has no edges.
+/// Bad input if the file is not an archive or contains no edges.
 pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     let members = directory(path)?;
     let find = |name: &str| members.iter().find(|member| member.name == name);
@@ -73,7 +73,7 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
         }
         "csr" | "csc" => {
             let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
-            // A csc matrix lists the entries of each column, and edges lead to the vertex of the column.
+            // A csc matrix lists the entries of each column; each is an edge to the column's vertex.
             let (rows, lists) = (vertices, if kind == "csr" { ListKind::Outgoing } else { ListKind::Incoming });
             if count != rows.saturating_add(1) {
                 let expected = format!("{rows} rows and one offset more");
@@ -90,8 +90,8 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     }
 }
 
-/// Returns the weights of the `edges` edges, which are the array `data` of a sparse matrix; `None` if the edges are not
-/// stored as a sparse matrix.
+/// Returns the weights of the `edges` edges, which are the array `data` of a sparse matrix; `None` if the edges are
+/// not stored as a sparse matrix.
 ///
 /// # Errors
 /// Bad input if the array has another length, or a type that can't be a weight.
@@ -119,7 +119,7 @@ pub(super) fn open(path: &Path, member: &NpzMember) -> Result<Box<dyn Read>> {
     Ok(Box::new(CheckedMember { from, crc: flate2::Crc::new(), member: member.clone(), seen: 0 }))
 }
 
-/// A reader that checks the bytes of a member against the size and checksum in the zip directory.
+/// Reader that checks the bytes of a member against the size and checksum in the zip directory.
 struct CheckedMember {
     from: Box<dyn Read>,
     crc: flate2::Crc,
@@ -163,7 +163,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<NpzMember>>> {
         first = first.min(entry.local_header_offset());
         let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
         let Some(name) = name.strip_suffix(".npy") else { continue };
-        // Messages show the name, perhaps on a terminal, so control characters are replaced.
+        // Messages print the name, perhaps on a terminal, so control characters are replaced.
         let name = name.replace(char::is_control, "?");
         if found.len() == MOST {
             return Err(refuse(format!("more than {MOST} members")));
@@ -171,7 +171,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<NpzMember>>> {
         found.push((name, entry.compression_method(), entry.wayfinder(), entry.crc32()));
     }
     if first != 0 && !found.is_empty() {
-        // numpy does not accept such a file as an archive either.
+        // numpy rejects such an archive, too.
         return Err(refuse(format!("{first} bytes before the first")));
     }
     let mut members: Vec<Arc<NpzMember>> = Vec::new();
@@ -188,7 +188,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<NpzMember>>> {
             let found = format!("the member {name} at bytes {from} to {to} of a file of {length}");
             return Err(Error::input(path, At::File, "a whole .npz archive", found, DAMAGED));
         }
-        // Deflate never shrinks data to less than a thousandth, so a larger claim is false.
+        // Deflate shrinks data at most about a thousandfold, so a larger declared size is false.
         let most = if deflated { (to - from).saturating_mul(1040).saturating_add(1024) } else { to - from };
         if size > most {
             let expected = format!("{most} bytes at most in the member {name}");
@@ -211,7 +211,7 @@ fn array(path: &Path, member: &Arc<NpzMember>) -> Result<(NpyArray, Box<dyn Read
     Ok((array, from))
 }
 
-/// Checks that the array of `bytes` bytes fills its member exactly.
+/// Returns an error unless the array's `bytes` bytes fill its member exactly.
 fn check_fills_member(path: &Path, member: &NpzMember, bytes: u64) -> Result<()> {
     if bytes == member.size {
         return Ok(());
@@ -225,11 +225,11 @@ fn text(path: &Path, member: &Arc<NpzMember>) -> Result<String> {
     let (_, from) = array(path, member)?;
     let mut bytes = Vec::new();
     from.take(64).read_to_end(&mut bytes).map_err(|e| Error::unreadable(path, &e))?;
-    // numpy stores strings as bytes, or as characters of 32 bits, so zero bytes are dropped.
+    // numpy stores strings as bytes or as 32-bit characters, so zero bytes are dropped.
     Ok(bytes.iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
 }
 
-/// Returns the numbers of a small member. Numbers after its first 64 bytes are ignored.
+/// Returns the numbers of a small member. Only its first 64 bytes are read.
 fn numbers(path: &Path, member: &Arc<NpzMember>) -> Result<Vec<u64>> {
     let (array, from) = array(path, member)?;
     let int = array.int().map_err(|wrong| refused(path, At::File, wrong))?;

@@ -9,7 +9,7 @@ use crate::error::{At, Error, Result};
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
 
-/// A sequential reader of the numbers of a column.
+/// Sequential reader of the numbers of a column.
 pub(super) struct ArrayReader<'a> {
     path: &'a Path,
     pub column: Column,
@@ -17,12 +17,12 @@ pub(super) struct ArrayReader<'a> {
     /// Index of the next number.
     next: u64,
     bytes: Vec<u8>,
-    /// Number of bytes between the last number that was read and the next.
+    /// Number of bytes between the last number that was read and the next one.
     gap: usize,
 }
 
 impl<'a> ArrayReader<'a> {
-    /// Creates a reader of `column` that begins at index `next`; `from` must be positioned there.
+    /// Creates a reader of `column` that begins at index `next`. `from` must already be at that number.
     pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> ArrayReader<'a> {
         ArrayReader { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
     }
@@ -52,7 +52,7 @@ impl<'a> ArrayReader<'a> {
     pub fn read_bytes(&mut self, count: usize) -> Result<()> {
         let bytes = match count {
             0 => 0,
-            // The last number of the column may be the end of the file, so no gap is read after it.
+            // The last number of the column may be at the end of the file, so no gap is read after it.
             count => (count - 1) * self.column.step + self.column.int.bytes,
         };
         self.skip_gap()?;
@@ -63,23 +63,23 @@ impl<'a> ArrayReader<'a> {
         Ok(())
     }
 
-    /// Skips the bytes between the last number and the next.
+    /// Skips the bytes between the last number that was read and the next one.
     fn skip_gap(&mut self) -> Result<()> {
         self.bytes.resize(std::mem::take(&mut self.gap), 0);
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
     }
 
-    /// Returns the bytes of the `nth` number of the last read.
+    /// Returns the bytes of the number with the index `nth` among the numbers that were read last.
     pub fn bytes_of(&self, nth: usize) -> &[u8] {
         &self.bytes[nth * self.column.step..][..self.column.int.bytes]
     }
 
-    /// Returns the error for number `nth` of the last read, which had `read` numbers.
+    /// Returns the error for the number with the index `nth` among the `read` numbers that were read last.
     pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
         self.wrong_for(nth, read, expected, found, "correct the numbers and save them again")
     }
 
-    /// Like [`Self::wrong`], with another remedy.
+    /// Like [`Self::wrong`], but with the suggested fix `remedy`.
     pub fn wrong_for(&self, nth: usize, read: usize, expected: String, found: String, remedy: &'static str) -> Error {
         let index = self.next - read as u64 + nth as u64;
         match &self.column.place {
@@ -94,8 +94,8 @@ impl<'a> ArrayReader<'a> {
         }
     }
 
-    /// Reads the bytes after the last number, so that damage anywhere in the stream is detected. If `length` is given,
-    /// the stream must have that many bytes. `look` is called after each read, and its error stops the reading.
+    /// Reads all bytes after the last number, so that damage anywhere in the stream is detected. If `length` is given,
+    /// the stream must have that many bytes. Calls `look` after each read; its error stops the reading.
     ///
     /// # Errors
     /// Bad input if the stream is damaged or has another length, and any error that `look` returns.

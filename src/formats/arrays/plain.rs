@@ -1,5 +1,5 @@
-//! Reads arrays in plain files, chunk by chunk. A thread that takes a chunk hashes the chunk's range of the file's
-//! bytes, and reads the same fraction of the edges, wherever the file stores them.
+//! Reads arrays in uncompressed files, chunk by chunk. A thread that takes chunk k of n hashes the bytes of that chunk.
+//! It also reads the k-th of n equal ranges of edges, wherever the file stores them.
 
 use std::io::{BufReader, Read};
 
@@ -19,7 +19,7 @@ const STRIDE: usize = 64 << 10;
 pub(in crate::formats) struct PlainArrays {
     reader: Reader,
     table: EdgeArrays,
-    /// Location of the edges' weights in the file, if the caller wants them.
+    /// Location of the weights in the file, if the pass needs them.
     weights: Option<WeightColumn>,
 }
 
@@ -27,7 +27,7 @@ impl PlainArrays {
     /// Opens file `index` of the input, whose edges are not stored as fixed-size pairs.
     ///
     /// # Errors
-    /// Bad input if the header is malformed.
+    /// Bad input if the header is malformed, or the file's length has changed.
     pub fn open(shared: &ScanState<'_>, index: usize) -> Result<PlainArrays> {
         let part = &shared.parts[index];
         let reader = Reader::open(&part.path)?;
@@ -45,7 +45,7 @@ impl PlainArrays {
         Ok(plain)
     }
 
-    /// Hashes one chunk, and hands its share of the edges to `sink`.
+    /// Hashes one chunk of bytes, and passes the corresponding fraction of the edges to `sink`.
     ///
     /// # Errors
     /// Bad input, and any error that the visitor or the watch returns.
@@ -107,7 +107,7 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Checks that the offsets of the adjacency lists ascend from vertex `from` to vertex `to`.
+    /// Checks that the offsets of the adjacency lists are in ascending order from vertex `from` to vertex `to`.
     fn check_offsets<'a>(
         &self,
         part: &Part,
@@ -129,7 +129,7 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Returns the vertex whose list contains edge `edge`, and the start of that list.
+    /// Returns the vertex whose list contains the edge with index `edge`, and the start of that list.
     fn row_of(&self, part: &Part, offsets: &Column, rows: u64, edge: u64) -> Result<(u64, u64)> {
         // Invariant of the binary search: the list of `low` begins at or before the edge, the list of `high` after it.
         let (mut low, mut high, mut start) = (0, rows, 0);
@@ -157,7 +157,7 @@ impl PlainArrays {
     }
 }
 
-/// A reader of the bytes of a file from an offset on.
+/// Sequential reader of the bytes of a file from a given offset on.
 struct OffsetReader<'a> {
     reader: &'a Reader,
     at: u64,

@@ -1,4 +1,4 @@
-//! Estimates the largest id of a plain file from a sample, for plans.
+//! Estimates the largest id of an uncompressed file from a sample, for plans.
 
 use std::os::unix::fs::FileExt;
 
@@ -7,12 +7,12 @@ use super::table::table;
 use crate::error::{Error, Result};
 use crate::formats::Part;
 
-/// Number of places of each array to sample.
+/// Number of offsets in each array at which samples are read.
 const PLACES: u64 = 64;
-/// Number of values to read at each place.
+/// Number of values in a sample.
 const NUMBERS: u64 = 2048;
 
-/// Returns the number of vertices that the header declares, or else the largest id in a sample plus one.
+/// Returns the number of vertices that the header declares, or else the largest id in a sample + 1.
 ///
 /// # Errors
 /// Bad input if the file can't be read.

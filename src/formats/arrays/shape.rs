@@ -9,10 +9,10 @@ pub(in crate::formats) struct NpzMember {
     /// Name of the member, without `.npy`.
     pub name: String,
     pub deflated: bool,
-    /// Range of its compressed bytes in the file: from `from` to before `to`.
+    /// Byte range of its stored data in the file: from `from` to before `to`.
     pub from: u64,
     pub to: u64,
-    /// Size in bytes after unpacking, as the zip directory declares it.
+    /// Unpacked size in bytes, as the zip directory declares it.
     pub size: u64,
     /// Checksum of the unpacked bytes, as the zip directory declares it.
     pub crc: u32,
@@ -25,53 +25,53 @@ pub(in crate::formats) enum ArrayPlace {
     Member(Arc<NpzMember>),
 }
 
-/// An array of numbers that are `step` bytes apart.
+/// Location and type of an array of numbers, which start `step` bytes apart.
 #[derive(Debug, Clone)]
 pub(in crate::formats) struct Column {
     pub place: ArrayPlace,
     /// Offset of the first number in the unpacked file or member.
     pub at: u64,
     pub int: Int,
-    /// Bytes from the start of one number to the start of the next.
+    /// Number of bytes from the start of one number to the start of the next.
     pub step: usize,
 }
 
 /// How the arrays of a file store the ends of its edges.
 #[derive(Debug, Clone)]
 pub(in crate::formats) enum ArrayLayout {
-    /// One array of pairs, in which the two ends of an edge follow each other.
+    /// A single array of pairs: the two ends of an edge follow each other.
     Rows(Column),
-    /// One array of first ends, and one of second ends.
+    /// One array with the first end of every edge, and one with the second.
     Columns { from: Column, to: Column },
-    /// Adjacency lists: the start of the list of each of the `rows` vertices, the end of the last list, and the
-    /// neighbours.
+    /// Adjacency lists. `offsets` contains the start of the list of each of the `rows` vertices and the end of the
+    /// last list, and `neighbours` contains the lists.
     Adjacency { offsets: Column, rows: u64, neighbours: Column, lists: ListKind },
 }
 
-/// How the vertex that owns a list is connected to the neighbours in it.
+/// Direction of the edges between the vertex that owns a list and the neighbours in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::formats) enum ListKind {
     /// Edges lead from the vertex to its neighbours.
     Outgoing,
     /// Edges lead from the neighbours to the vertex.
     Incoming,
-    /// Edges have no direction, and each is in the lists of both its ends.
+    /// Edges are undirected, and each is in the lists of both ends.
     Mutual,
 }
 
-/// The edges of a file, as its header describes them.
+/// The edges of a file of arrays, as its header describes them.
 #[derive(Debug, Clone)]
 pub(in crate::formats) struct EdgeArrays {
     pub shape: ArrayLayout,
     pub edges: u64,
-    /// The declared number of vertices; all ids must be below it.
+    /// The declared number of vertices, which all ids must be below; `None` if there is no such declaration.
     pub vertices: Option<u64>,
-    /// Length in bytes of the unpacked file. In an archive: length of the array of pairs, or 0 if there is none.
+    /// Size in bytes of the unpacked file. In an archive: size of the array of pairs, or 0 if there is none.
     pub length: u64,
 }
 
 impl EdgeArrays {
-    /// Returns the [`Head`] of a file with these edges, which have weights if `weighted`.
+    /// Returns the [`Head`] of a file with these edges. `weighted` states whether they have weights.
     pub fn head(&self, weighted: bool) -> Head {
         let directions = match self.shape {
             ArrayLayout::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,

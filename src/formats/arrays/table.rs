@@ -1,4 +1,4 @@
-//! Finds the arrays with the edges and the weights of a file, by its header.
+//! Finds the arrays that contain the edges and the weights of a file, from its header.
 
 use std::io::Read;
 
@@ -10,8 +10,8 @@ use crate::formats::{BodyLayout, Format, Head, Int, Packing, Part, ScanState, co
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
-/// Returns the offset of the first pair in a plain `.npy` file of pairs, and the type of its numbers; `None` for other
-/// files.
+/// Returns the offset of the first pair in an uncompressed `.npy` file of pairs, and the type of its numbers; `None`
+/// for other files.
 pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
     match (part.packing, part.format) {
         (Packing::Plain, Format::Npy) => match table(part).ok()?.shape {
@@ -22,7 +22,7 @@ pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
     }
 }
 
-/// Reads the number of pairs, their type and their offset from the header of a plain `.npy` file of pairs.
+/// Reads the number of pairs, their type and their offset from the header of an uncompressed `.npy` file of pairs.
 ///
 /// # Errors
 /// Bad input if the header is malformed or the file has changed.
@@ -39,7 +39,7 @@ pub(in crate::formats) fn head(part: &Part) -> Result<Head> {
     }
 }
 
-/// Returns true if the edges of an archive have weights, or if the archive can't be read.
+/// Returns true if the edges of an archive have weights, or if the archive can't be read; the scan then reports why.
 pub(in crate::formats) fn have_weights(part: &Part) -> bool {
     table(part).and_then(|table| weights_of(part, &table)).map_or(true, |weights| weights.is_some())
 }
@@ -47,7 +47,7 @@ pub(in crate::formats) fn have_weights(part: &Part) -> bool {
 /// Reads the header of a file of arrays, packed or not, and returns where the file stores its edges.
 ///
 /// # Errors
-/// Bad input if the file is malformed or has no edges that can be read.
+/// Bad input if the file is malformed or contains no edges that can be read.
 pub(in crate::formats) fn table(part: &Part) -> Result<EdgeArrays> {
     read_header(part).map_err(|error| contents::wrong_format_error(part).unwrap_or(error))
 }
@@ -78,7 +78,8 @@ fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Mismatch>
     }
 }
 
-/// Finds the edges of file `index` of the input, and their weights if the pass wants them. Sets the header of the file.
+/// Finds the edges of file `index` of the input, and their weights if the pass needs them. Stores the header of the
+/// file in the state of the pass.
 ///
 /// # Errors
 /// The errors of [`table`]; bad input if the weights are malformed.
@@ -90,7 +91,7 @@ pub(super) fn open(shared: &ScanState<'_>, index: usize) -> Result<(EdgeArrays, 
     Ok((table, weights))
 }
 
-/// Returns where a file stores the weights of the edges in `table`; `None` if it has none.
+/// Returns where a file stores the weights of the edges in `table`; `None` if the edges have no weights.
 ///
 /// # Errors
 /// Bad input if the array has another length or type, or the file can't be read.

@@ -1,4 +1,4 @@
-//! Builds batches of edges from the numbers in arrays.
+//! Assembles batches of edges from the numbers in arrays.
 
 use super::numbers::{ArrayReader, BATCH};
 use super::shape::ListKind;
@@ -6,31 +6,31 @@ use super::weights::WeightNumbers;
 use crate::error::{Error, Result};
 use crate::formats::Sink;
 
-/// The arrays that contain the ends of the edges.
+/// Readers of the arrays that contain the ends of the edges.
 pub(super) enum EndpointArrays<'a> {
-    /// One array, in which the two ends of an edge follow each other.
+    /// A single array, in which the two ends of an edge follow each other.
     Rows(ArrayReader<'a>),
     Columns(ArrayReader<'a>, ArrayReader<'a>),
     Lists(AdjacencyListReader<'a>, ListKind),
 }
 
-/// A reader of edges from adjacency lists.
+/// Reader of edges from adjacency lists.
 pub(super) struct AdjacencyListReader<'a> {
     /// Reader of the offsets. Its next number is the end of the next list.
     pub offsets: ArrayReader<'a>,
     pub neighbours: ArrayReader<'a>,
     /// The vertex whose list is being read.
     pub row: u64,
-    /// End of the list of `row`.
+    /// End of the list of `row`, as an index in `neighbours`.
     pub end: u64,
     pub rows: u64,
-    /// Number of edges of the whole file.
+    /// Number of edges in the whole file.
     pub edges: u64,
     pub ahead: Vec<u64>,
     pub taken: usize,
 }
 
-/// A reader of a range of a file's edges.
+/// Reader of a range of a file's edges.
 pub(super) struct EdgeWalk<'a> {
     pub ends: EndpointArrays<'a>,
     /// Index of the next edge. The range ends before edge `end`.
@@ -39,7 +39,7 @@ pub(super) struct EdgeWalk<'a> {
     pub vertices: Option<u64>,
     pub first: Vec<u64>,
     pub second: Vec<u64>,
-    /// The weights of the edges, if the caller wants them and the file has some.
+    /// Reader of the weights, if the pass needs them and the file has weights.
     pub weights: Option<WeightNumbers<'a>>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> EdgeWalk<'a> {
         EdgeWalk { ends, next, end, vertices, first: Vec::new(), second: Vec::new(), weights }
     }
 
-    /// Hands the next batch of edges to `sink`. Returns false if no edge is left.
+    /// Passes the next batch of edges to `sink`. Returns false if no edge is left.
     ///
     /// # Errors
     /// Bad input, and any error that the visitor returns.
@@ -113,10 +113,10 @@ impl<'a> EdgeWalk<'a> {
         Ok(true)
     }
 
-    /// Checks, after the last edge of the file, that all lists have ended.
+    /// Checks, after the last edge of the file, that the lists of all vertices have ended.
     ///
     /// # Errors
-    /// Bad input if they have not.
+    /// Bad input if an offset is out of order, or a list extends beyond the last edge.
     pub fn finish(&mut self) -> Result<()> {
         if let EndpointArrays::Lists(lists, _) = &mut self.ends {
             while lists.row.wrapping_add(1) < lists.rows {
@@ -131,7 +131,7 @@ impl<'a> EdgeWalk<'a> {
 }
 
 impl<'a> AdjacencyListReader<'a> {
-    /// Creates a reader that begins at the first list; `offsets` must be positioned at the first offset.
+    /// Creates a reader that begins at the first list. `offsets` must be at the first offset.
     ///
     /// # Errors
     /// Bad input if the first offset is not 0.
@@ -147,8 +147,8 @@ impl<'a> AdjacencyListReader<'a> {
         if ahead[0] == 0 { Ok(lists) } else { Err(lists.wrong(ahead[0])) }
     }
 
-    /// Creates a reader that begins at the list of vertex `row`, whose first edge is `start`; `offsets` must be
-    /// positioned at the end of that list.
+    /// Creates a reader that begins at the list of vertex `row`, whose first edge has the index `start`. `offsets`
+    /// must be at the end of that list.
     pub fn at(
         offsets: ArrayReader<'a>,
         neighbours: ArrayReader<'a>,

@@ -1,5 +1,5 @@
-//! Reads weights of edges from arrays: the weight after each neighbour in a `.wsg` file, and the array `data` of a
-//! scipy sparse matrix.
+//! Reads edge weights from arrays: the weight after each neighbour in a `.wsg` file, and the array `data` of a scipy
+//! sparse matrix.
 
 use super::npy::WeightColumn;
 use super::numbers::ArrayReader;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::formats::weights::{Mistake, Weight};
 use crate::formats::{Int, Sink};
 
-/// A sequential reader of weights.
+/// Sequential reader of weights.
 pub(super) struct WeightNumbers<'a> {
     pub numbers: ArrayReader<'a>,
     float: bool,
@@ -26,7 +26,7 @@ impl<'a> WeightNumbers<'a> {
         self.numbers.read_bytes(count)
     }
 
-    /// Hands the edge `(u, v)` to `sink`, with the `nth` weight of the batch.
+    /// Passes the edge `(u, v)` to `sink`, with the weight at index `nth` of the batch.
     ///
     /// # Errors
     /// Bad input if the number is not a valid weight, and any error that the visitor returns.
@@ -37,7 +37,7 @@ impl<'a> WeightNumbers<'a> {
 
     fn weight(&self, nth: usize) -> Weight<'static> {
         let (int, bytes) = (self.numbers.column.int, self.numbers.bytes_of(nth));
-        // A float is made from the bits of this unsigned integer.
+        // The bits of the weight; a float is constructed from them.
         let unsigned = Int { signed: false, ..int }.of(bytes).unwrap_or_default();
         match (self.float, int.bytes) {
             (true, 4) => Weight::Single(f32::from_bits(unsigned as u32)),
@@ -59,7 +59,8 @@ impl<'a> WeightNumbers<'a> {
     }
 }
 
-/// Opens a reader of the weights from edge `from` on. `numbers` opens a column at an index.
+/// Opens a reader of the weights that begins at edge `from`. `numbers` opens a column at an index. Returns `None` if
+/// there are no weights.
 pub(super) fn open<'a>(
     weights: Option<&WeightColumn>,
     from: u64,

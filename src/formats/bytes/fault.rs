@@ -1,4 +1,4 @@
-//! The mistakes that parsers find in files.
+//! The faults that parsers find in files.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ pub(crate) struct Fault {
     pub remedy: Cow<'static, str>,
 }
 
-/// The reason why a parser stopped.
+/// Reason why a parser stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The bytes contain a mistake. The caller knows in which file and line they are.
+    /// The bytes contain a mistake. The caller knows the file and the line.
     Fault(Box<Fault>),
     /// The visitor or the watch returned an error.
     Error(Error),
@@ -33,14 +33,14 @@ impl Fault {
         Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
     }
 
-    /// Converts this fault to the error for the place `at` in the file at `path`.
+    /// Converts this fault to the error for position `at` in the file `path`.
     pub fn at(self, path: &std::path::Path, at: At) -> Error {
         Error::input(path, at, self.expected, self.found, self.remedy)
     }
 }
 
 impl Stop {
-    /// Converts this to an error. For callers whose parser finds no faults: a fault becomes an internal error.
+    /// Converts the reason to an error, for callers whose parser finds no faults: a fault becomes an internal error.
     pub fn into_error(self) -> Error {
         match self {
             Stop::Error(error) => error,

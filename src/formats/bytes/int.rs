@@ -16,7 +16,7 @@ impl Int {
         Int { bytes, signed: false, big: false }
     }
 
-    /// Decodes the number in `bytes`, which has the size of the type; `None` if it is negative.
+    /// Decodes the number in `bytes`, whose length must be the size of the type; `None` if it is negative.
     #[inline]
     pub fn of(self, bytes: &[u8]) -> Option<u64> {
         let mut word = [0; 8];

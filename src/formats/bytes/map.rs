@@ -1,8 +1,8 @@
 //! A file that is mapped into memory.
 //!
-//! Files of lines are mapped so that parsers read them in place. Every range is populated before it is read, so that a
+//! Text files are mapped so that parsers read them in place. Every range is populated before it is read, so that a
 //! file that another process truncates causes an error and not a SIGBUS. Every range is dropped after it is read, so
-//! that clean pages of a file of tens of gigabytes do not pile up in the resident set.
+//! that clean pages of a file of tens of gigabytes do not accumulate in the resident set.
 #![allow(unsafe_code)] // mmap and madvise have no safe form
 
 use std::fs::File;
@@ -17,7 +17,7 @@ pub(crate) struct MappedFile {
     map: Option<memmap2::Mmap>,
 }
 
-/// Smallest page size of the kernel in bytes; ranges are widened to begin at a multiple of it.
+/// Smallest page size of the kernel in bytes. Ranges are extended to begin at a multiple of it.
 const PAGE: usize = 4096;
 
 impl MappedFile {
@@ -28,9 +28,9 @@ impl MappedFile {
         if length == 0 {
             return Ok(MappedFile { path: path.to_owned(), map: None });
         }
-        // SAFETY: the mapping is read-only and shared. Another process may change the file under us: its bytes are only
-        // ever read as plain integers, for which every bit pattern is valid, and no decision on which memory safety
-        // depends reads the same byte twice. `populate` below handles truncation.
+        // SAFETY: the mapping is read-only and shared. Another process may change the file at any time: its bytes are
+        // only ever read as plain integers, for which every bit pattern is valid, and no decision on which memory
+        // safety depends reads the same byte twice. `populate` below handles truncation.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| match e.raw_os_error() {
             Some(libc::ENOMEM) => unmapped(path, length, &e),
             _ => Error::unreadable(path, &e),
@@ -43,16 +43,16 @@ impl MappedFile {
         self.map.as_deref().unwrap_or(&[])
     }
 
-    /// Loads `[from, to)` into memory.
+    /// Loads the bytes `from..to` into memory.
     ///
     /// # Errors
     /// Bad input if the file has become shorter, or can't be read.
     pub fn populate(&self, from: usize, to: usize) -> Result<()> {
         let Err(e) = self.advise(from, to, libc::MADV_POPULATE_READ) else { return Ok(()) };
         match e.raw_os_error() {
-            // Before Linux 5.14 this advice is unknown: the pages are read when they are touched.
+            // Linux before 5.14 does not know this advice; pages are then read when they are accessed.
             Some(libc::EINVAL | libc::ENOSYS) => Ok(()),
-            // A shortage of memory may be brief, so the pages are read when they are touched.
+            // A memory shortage may be temporary; pages are then read when they are accessed.
             Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR) => Ok(()),
             Some(libc::EFAULT) => {
                 let expected = format!("{} bytes, as when the file was opened", self.bytes().len());
@@ -64,12 +64,14 @@ impl MappedFile {
         }
     }
 
-    /// Starts to read `[from, to)` ahead of time, without waiting. This is only a hint, so failures are ignored.
+    /// Starts to read the bytes `from..to` ahead of time, without waiting. This is only a hint, so failures are
+    /// ignored.
     pub fn will_need(&self, from: usize, to: usize) {
         let _ = self.advise(from, to, libc::MADV_WILLNEED);
     }
 
-    /// Drops the pages of `[from, to)` from memory; later reads fetch them from the file. Failures are ignored.
+    /// Drops the pages of the bytes `from..to` from memory; later accesses read them from the file. Failures are
+    /// ignored.
     pub fn drop_range(&self, from: usize, to: usize) {
         let _ = self.advise(from, to, libc::MADV_DONTNEED);
     }
@@ -80,8 +82,8 @@ impl MappedFile {
         if from >= to {
             return Ok(());
         }
-        // SAFETY: the range lies in our own live mapping and starts on a page boundary (mappings are page-aligned). All
-        // three kinds of advice keep the contents of a shared read-only file mapping.
+        // SAFETY: the range lies in this object's live mapping and starts at a page boundary (mappings are
+        // page-aligned). All three kinds of advice preserve the contents of a shared read-only file mapping.
         let rc = unsafe { libc::madvise(bytes.as_ptr().add(from) as *mut libc::c_void, to - from, advice) };
         if rc == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     }

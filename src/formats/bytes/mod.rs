@@ -1,4 +1,4 @@
-//! Bytes of files: how they are mapped or read, and the numbers and lines in them.
+//! Access to the bytes of files, mapped or read, and the numbers and lines in them.
 
 pub mod fault;
 pub mod int;

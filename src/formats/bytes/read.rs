@@ -1,6 +1,6 @@
-//! Reads files of fixed-size records. They are not mapped: bytes in the page cache are copied at the speed of memory,
-//! without filling a page table. Bytes that are not in the page cache can bypass it, and be read directly into
-//! gpugraph's own cache of the input.
+//! Reads files of fixed-size records. They are not mapped: bytes in the page cache are copied at memory speed, without
+//! page table entries. Bytes that are not in the page cache can be read with direct I/O into gpugraph's own cache of
+//! the input.
 #![allow(unsafe_code)] // preadv2 and posix_fadvise have no safe form
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::error::{At, Error, Result};
 
 /// Alignment in bytes of offsets, lengths and addresses for direct I/O, which bypasses the page cache.
 pub(crate) const ALIGNED: usize = 4096;
-/// Size of a direct read in bytes; larger reads gain nothing.
+/// Size of a direct read in bytes; larger reads are not faster.
 const DIRECT: usize = 4 << 20;
 
 /// An open file that can be read at any offset.
@@ -22,10 +22,9 @@ pub(crate) struct Reader {
     path: PathBuf,
     length: u64,
     file: File,
-    /// A second descriptor for testing whether pages are in the cache, opened on first use. The system does not read
-    /// ahead on it.
+    /// A second descriptor, without read-ahead, for testing whether pages are in the page cache; opened on first use.
     probe: OnceLock<Option<File>>,
-    /// A descriptor for direct I/O, opened on first use, if the file system allows it.
+    /// A descriptor for direct I/O, opened on first use, if the file system supports it.
     direct: OnceLock<Option<File>>,
 }
 
@@ -49,33 +48,34 @@ impl Reader {
         self.direct.get_or_init(open).as_ref()
     }
 
-    /// Returns the length of the file when it was opened.
+    /// Returns the length in bytes that the file had when it was opened.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Returns true if bytes `from .. to` seem to be in the page cache, or if the system can't tell. Only the two ends
-    /// are tested.
+    /// Returns true if the bytes `from..to` seem to be in the page cache, or if the kernel can't tell. Only the first
+    /// and the last byte are tested.
     pub fn cached(&self, from: u64, to: u64) -> bool {
         let Some(probe) = self.probe() else { return true };
         [from, to.max(from + 1) - 1].into_iter().all(|at| {
             let mut byte = 0u8;
             let into = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-            // SAFETY: the descriptor is open, and `into` names one byte that outlives the call.
+            // SAFETY: the descriptor is open, and `into` describes one byte that outlives the call.
             let read =
                 unsafe { libc::preadv2(probe.as_raw_fd(), &raw const into, 1, at as libc::off_t, libc::RWF_NOWAIT) };
             read >= 0 || std::io::Error::last_os_error().kind() != ErrorKind::WouldBlock
         })
     }
 
-    /// Starts to read bytes `from .. to` ahead of time, without waiting. This is only a hint, so failures are ignored.
+    /// Starts to read the bytes `from..to` ahead of time, without waiting. This is only a hint, so failures are
+    /// ignored.
     pub fn will_need(&self, from: u64, to: u64) {
         if from < to.min(self.length) {
             will_need(&self.file, from, to.min(self.length) - from);
         }
     }
 
-    /// Fills `into` with the bytes from offset `at` on.
+    /// Fills `into` with the bytes that start at offset `at`.
     ///
     /// # Errors
     /// Bad input if the file has become shorter, or can't be read.
@@ -97,15 +97,15 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads `len` bytes from offset `at` on into the start of `memory`, bypassing the page cache if possible. For
-    /// that, `at` and the address and length of `memory` should be multiples of [`ALIGNED`]. Bytes of `memory` after
-    /// the first `len` may be overwritten.
+    /// Reads the `len` bytes that start at offset `at` into the start of `memory`, bypassing the page cache if
+    /// possible. For that, `at` and the address and length of `memory` should be multiples of [`ALIGNED`]. Bytes of
+    /// `memory` after the first `len` may be overwritten.
     pub fn read_past_cache(&self, at: u64, memory: &mut [u8], len: usize) -> Result<()> {
         let mut filled = 0;
         while let (Some(direct), true) = (self.direct(), filled < len) {
             let most = (len - filled).next_multiple_of(ALIGNED).min(DIRECT).min(memory.len() - filled);
             match direct.read_at(&mut memory[filled..filled + most], at + filled as u64) {
-                // Anything except whole pages and the end of the file is left to ordinary reads.
+                // Only whole pages and the end of the file are read directly; ordinary reads do the rest.
                 Ok(n) if n > 0 && (n.is_multiple_of(ALIGNED) || filled + n >= len) => filled += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 _ => break,
@@ -115,7 +115,7 @@ impl Reader {
     }
 }
 
-/// Asks the system to read `len` bytes of `file`, from offset `from` on, ahead of time.
+/// Asks the kernel to read `len` bytes of `file`, starting at offset `from`, ahead of time.
 pub fn will_need(file: &File, from: u64, len: u64) {
     advise(file, from, len, libc::POSIX_FADV_WILLNEED);
 }

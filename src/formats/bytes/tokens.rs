@@ -1,11 +1,11 @@
 //! Finds numbers, blanks and line ends in text.
 //!
-//! Eight digits are converted to a number by three multiplications of a 64-bit word.
+//! Eight digits at a time are converted to a number with three multiplications of a 64-bit word.
 
 use crate::formats::Fault;
 
-/// Parses the number at `at`. Returns it and the offset after it; `None` if there is no digit or the number is 2^64 or
-/// more.
+/// Parses the number at `at`. Returns the number and the offset after it; `None` if there is no digit or the number is
+/// 2^64 or more.
 #[inline(always)]
 pub(crate) fn number(data: &[u8], at: usize) -> Option<(u64, usize)> {
     let Some(word) = data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
@@ -23,7 +23,7 @@ pub(crate) fn number(data: &[u8], at: usize) -> Option<(u64, usize)> {
     }
 }
 
-/// Converts eight digits, one per byte, with the first digit in the lowest byte.
+/// Converts eight digits, one per byte; the first digit is in the lowest byte.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u64 {
     let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
@@ -40,8 +40,8 @@ fn more_digits(data: &[u8], start: usize, mut at: usize, mut value: u64) -> Opti
     (at > start).then_some((value, at))
 }
 
-/// Returns the offset of the first byte from `at` on that is not a blank, a tab, or a carriage return at the end of a
-/// line.
+/// Returns the offset of the first byte, at or after `at`, that is not a blank, a tab, or a carriage return at the end
+/// of a line.
 #[inline]
 pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
     loop {
@@ -54,8 +54,8 @@ pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Returns true if the carriage return at `at` belongs to the end of a line. A lone carriage return is not a blank: old
-/// Macs ended lines with it, so `1 2<CR>3 4` is not one edge.
+/// Returns true if the carriage return at `at` belongs to a line end. A lone carriage return is not a blank: old Macs
+/// ended lines with it, so `1 2<CR>3 4` is not one edge.
 fn ends_line(data: &[u8], at: usize) -> bool {
     matches!(data.get(at + 1), None | Some(b'\n' | b'\r'))
 }
@@ -64,24 +64,25 @@ pub(crate) fn is_blank_or_end(data: &[u8], at: usize) -> bool {
     matches!(data.get(at), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// Returns the start of the line after the line that contains `at`, or the end of `data`.
+/// Returns the start of the line after the one that contains `at`, or the end of `data`.
 pub(crate) fn next_line(data: &[u8], at: usize) -> usize {
     data[at..].iter().position(|c| *c == b'\n').map_or(data.len(), |n| at + n + 1)
 }
 
 /// Counts the newlines in `data`.
 pub(crate) fn newlines(data: &[u8]) -> u64 {
-    // The newlines of a run fit in a byte, so that the compiler can use vectors of byte counters.
+    // The newline count of a run fits in a byte, so that the compiler can use vectors of byte counters.
     data.chunks(192).map(|run| u64::from(run.iter().map(|c| u8::from(*c == b'\n')).sum::<u8>())).sum()
 }
 
-/// Returns true if the line that starts at `line` has a lone carriage return, which could hide edges in a comment.
+/// Returns true if the line that starts at `line` contains a lone carriage return, which could hide edges in a
+/// comment.
 pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
     let end = next_line(data, line);
     (line..end).any(|at| data[at] == b'\r' && !ends_line(data, at))
 }
 
-/// Returns the fault for the line that starts at `line` and has a lone carriage return.
+/// Returns the fault for the line that starts at `line` and contains a lone carriage return.
 pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
     let remedy = "write line feeds: tr '\\r' '\\n' < IN > OUT";
     let found = format!("a carriage return inside {}", excerpt(data, line));
@@ -114,7 +115,7 @@ pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     Some(at + token.len())
 }
 
-/// Returns the line that starts at offset `line` for an error message: in quotes, escaped, and cut after 60 bytes.
+/// Returns the line that starts at offset `line`, for an error message: in quotes, escaped, and cut after 60 bytes.
 pub(crate) fn excerpt(data: &[u8], line: usize) -> String {
     const SHOWN: usize = 60;
     let window = &data[line..data.len().min(line + SHOWN + 1)];

@@ -3,11 +3,11 @@
 use crate::error::Result;
 use crate::formats::{Edges, Input, Scan, Visitor, Watch};
 
-/// A visitor that passes the edges which one thread reads to a function, one edge at a time.
+/// Visitor that calls a function for each edge that one thread reads.
 pub struct EdgeVisitor<S, F> {
     /// State of the thread that uses the visitor.
     pub state: S,
-    /// Function that is called with the state and the ids of each edge's ends.
+    /// Function that is called with the state and the ids of the two ends of each edge.
     pub edge: F,
 }
 
@@ -18,8 +18,8 @@ impl<S: Send, F: Fn(&mut S, [u64; 2]) -> Result<()> + Send> Visitor for EdgeVisi
     }
 }
 
-/// Calls `edge` with the raw ids of the ends of every edge of an input, on several threads. Each of `states` belongs to
-/// one thread. Returns the states, and the statistics of the pass.
+/// Calls `edge` with the raw ids of the two ends of every edge of an input, on one thread per element of `states`.
+/// Each thread passes its own state. Returns the states, and the result of the scan.
 ///
 /// # Errors
 /// Errors of reading, of `edge` and of `watch`.

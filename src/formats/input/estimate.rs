@@ -1,4 +1,5 @@
-//! Estimates how many edges a file contains without reading all of it. Plans use the result; allocations never do.
+//! Estimates the number of edges of a file without reading all of it. The result is used for plans, never for
+//! allocations.
 
 use std::os::unix::fs::FileExt;
 
@@ -9,19 +10,19 @@ use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, arrays, contents, 
 
 /// Size of a sample in bytes.
 const SAMPLE: usize = 256 << 10;
-/// Number of samples of a plain file.
+/// Number of samples of an uncompressed file.
 const SAMPLES: u64 = 8;
 
-/// Returns the estimated number of edges of one part. In a METIS file every neighbour counts as an edge.
+/// Returns the estimated number of edges of one file. In a METIS file every neighbour counts as an edge.
 pub(crate) fn edges(part: &Part) -> Result<u64> {
     let unreadable = |e| Error::unreadable(&part.path, &e);
     if part.format == Format::Parquet {
         return parquet::summary(part).map(|summary| summary.edges);
     }
     if part.format.is_arrays() {
-        // An edge takes at least one byte, and no packing shrinks a file to much less than a thousandth.
+        // An edge needs at least one byte, and no packing shrinks a file much more than a thousandfold.
         let most = part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 1040 });
-        // The scan reports what is wrong with the file.
+        // The scan reports any error of the file.
         return Ok(arrays::table(part).map_or(0, |table| table.edges.min(most)));
     }
     if let (Packing::Plain, Some(record)) = (part.packing, part.format.record()) {
@@ -31,17 +32,17 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     if prefix.is_empty() || stored == 0 {
         return Ok(0);
     }
-    // The rest of the file is assumed to compress like its beginning.
+    // Assumes that the rest of the file compresses like its beginning.
     let scale = part.bytes.max(stored) as f64 / stored as f64;
     if let Some(record) = part.format.record() {
         return Ok((prefix.len() as f64 * scale) as u64 / record);
     }
     let head = match layout::head(part, &prefix) {
         Ok(head) => head,
-        // The scan reports what is wrong.
+        // The scan reports the error.
         Err(_) => return Ok(0),
     };
-    // A listed edge takes at least two bytes, and no packing shrinks a file to much less than a thousandth. This limits
+    // A listed edge needs at least two bytes, and no packing shrinks a file much more than a thousandfold. This limits
     // the number of edges that a header may claim.
     let most = if part.packing == Packing::Plain { part.bytes / 2 } else { part.bytes.saturating_mul(512) };
     match (&head.layout, head.entries) {
@@ -64,14 +65,14 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     Ok((counted * part.bytes as f64 / seen.max(1) as f64) as u64)
 }
 
-/// Returns a function that finds the largest id in a part of a plain text file; `None` if the ids are the first two
-/// numbers of each line.
+/// Returns a function that finds the largest id in a section of an uncompressed text file; `None` if the ids are the
+/// first two numbers of each line.
 ///
 /// # Errors
 /// Bad input if the file can't be read.
 pub fn largest_in(part: &Part) -> Result<Option<impl Fn(&[u8]) -> u64>> {
     let (prefix, _) = contents::prefix_of(part)?;
-    // The scan reports what is wrong.
+    // The scan reports any error of the file.
     Ok(match layout::head(part, &prefix).map(|head| head.layout) {
         Ok(BodyLayout::Table(table)) => Some(move |window: &[u8]| table.largest(window)),
         _ => None,
@@ -83,7 +84,7 @@ fn lines(data: &[u8]) -> f64 {
     newlines(data) as f64 + if data.last().is_some_and(|c| *c != b'\n') { 1.0 } else { 0.0 }
 }
 
-/// Returns the largest id in a sample of a plain file of arrays or of Parquet, plus one.
+/// Returns 1 + the largest id in a sample of an uncompressed file of arrays or a Parquet file.
 ///
 /// # Errors
 /// Bad input if the file can't be read.

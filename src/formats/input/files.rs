@@ -1,9 +1,9 @@
 //! Finds the files that the paths of an input name: files, folders and patterns.
 //!
-//! The files of a folder or pattern are in the order of their paths, compared component by component and byte by byte,
-//! because the checksum of an input depends on this order. Some files are left out without a message, because by
-//! convention they contain no edges: files whose names begin with `.` (in folders also with `_`), Graph500's
-//! `.weights`, and folders to which gpugraph writes.
+//! The files of a folder or pattern are in the order of their paths, compared component by component and byte by byte.
+//! The checksum of an input depends on this order. Some files are skipped without a message, because by convention they
+//! contain no edges: files whose names begin with `.` (in folders also with `_`), Graph500's `.weights`, and folders to
+//! which gpugraph writes.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::error::{At, Error, Result};
 /// Options of the search for the files in a folder.
 #[derive(Clone, Copy)]
 pub struct FileSearch<'a> {
-    /// Whether subfolders are searched, too. If false, a folder with subfolders is refused.
+    /// Whether subfolders are searched, too. If false, a folder with subfolders is rejected.
     pub recursive: bool,
     /// Returns true for a folder that is never part of an input, because gpugraph writes to it.
     pub own: &'a dyn Fn(&Path) -> bool,
@@ -30,11 +30,11 @@ impl Default for FileSearch<'_> {
 /// Characters that make a path a pattern.
 const WILD: [char; 4] = ['*', '?', '[', '{'];
 
-/// Returns the files that one path of an input names. There is at least one.
+/// Returns the files that one path of an input names; at least one.
 ///
 /// # Errors
-/// Bad input if a folder or pattern has no files, if a folder can't be read or has subfolders that should not be read,
-/// and if links form a cycle.
+/// Bad input if a folder or pattern has no files, if a folder can't be read or has subfolders although `look` excludes
+/// them, and if links form a cycle.
 pub(crate) fn named(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     if path.is_dir() {
         let files = in_folder(path, look)?;
@@ -60,7 +60,7 @@ pub(crate) fn named(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
 /// Returns the name of an input with these paths, for messages.
 ///
 /// # Errors
-/// [`Error::Usage`] without a path.
+/// [`Error::Usage`] if there is no path.
 pub(super) fn name_of(paths: &[PathBuf]) -> Result<String> {
     match paths {
         [] => Err(Error::Usage("an input needs at least one path".into())),
@@ -79,7 +79,7 @@ fn matches(pattern: &Path, file: &Path) -> bool {
     pattern.to_str().and_then(|pattern| glob(pattern).ok()).is_some_and(|glob| glob.is_match(file))
 }
 
-/// Returns the first of `paths` that is a folder or a pattern and includes `file`, or would if the file existed.
+/// Returns the first of `paths` that is a folder or a pattern and includes `file`, which need not exist.
 pub(super) fn covering<'a>(paths: &'a [PathBuf], file: &Path) -> Option<&'a Path> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().ok()?;
@@ -128,8 +128,8 @@ fn is_own(entry: &DirEntry, look: FileSearch<'_>) -> bool {
     entry.file_type().is_dir() && (look.own)(entry.path())
 }
 
-/// Returns the path of a dangling link, which is reported when the link is opened. Any other file or folder that can't
-/// be examined is an error here.
+/// Handles the error `e` about a file or folder that can't be examined. Returns the path if it is a dangling link,
+/// because opening the link later reports the error. Otherwise returns an error.
 fn dangling(folder: &Path, e: walkdir::Error) -> Result<Option<PathBuf>> {
     let path = e.path().unwrap_or(folder).to_owned();
     if let Some(ancestor) = e.loop_ancestor() {
@@ -156,7 +156,8 @@ fn with_subfolders(named: &Path, expected: &str, mut folders: Vec<PathBuf>) -> E
     Error::input(named, At::File, expected, found, remedy)
 }
 
-/// Returns the files of a pattern. The search goes component by component, and descends only into names that match.
+/// Returns the files that match a pattern. The search proceeds component by component, and descends only into names
+/// that match.
 fn of_pattern(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     let mut below = false;
@@ -182,7 +183,7 @@ fn of_pattern(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
             found = lists.collect::<Result<Vec<_>>>()?.concat();
         }
     }
-    // A matching folder is ignored only if the pattern also covers what is in it.
+    // A matching folder is ignored only if the pattern also covers its contents.
     let (folders, mut files): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.is_dir());
     let folders: Vec<_> = folders.into_iter().filter(|folder| !below && !(look.own)(folder)).collect();
     if !look.recursive && !folders.is_empty() {
@@ -194,7 +195,8 @@ fn of_pattern(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the paths of the matching names in a folder; only folders, unless the pattern ends with this component.
+/// Returns the paths of those files and folders in a folder whose names match; only folders, unless this component is
+/// the last one.
 fn fitting(folder: &Path, pattern: &str, fits: &GlobMatcher, last: bool) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     if !folder.as_os_str().is_empty() && !folder.is_dir() {

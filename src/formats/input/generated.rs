@@ -6,30 +6,30 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use crate::error::Result;
 use crate::formats::{CacheUse, Edges, ScanState, ShareResult, Visitor, WeightType, Weights};
 
-/// A generator whose edge `i` depends only on its parameters and on `i`. Its `Display` shows the parameters.
+/// Generator whose edge `i` depends only on its parameters and on `i`. Its `Display` prints the parameters.
 pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Returns the number of edges.
     fn edges(&self) -> u64;
 
-    /// Returns an exclusive upper bound of the ids.
+    /// Returns an exclusive upper bound on the ids.
     fn vertices(&self) -> u64;
 
-    /// Returns true if all ids below [`Self::vertices`] are vertices, also those without an edge.
+    /// Returns true if all ids below [`Self::vertices`] are vertices, including those without an edge.
     fn declares_vertices(&self) -> bool {
         true
     }
 
-    /// Writes the edges from `first_edge` on to `out`; the range must be below [`Self::edges`].
+    /// Fills `out` with the edges from index `first_edge` onwards; the range must be below [`Self::edges`].
     fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]);
 
     /// Like [`Self::fill`] with 32-bit ids, for at most 2^32 vertices; higher bits are cut off.
     fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]);
 
-    /// Returns the type of the weights, if the edges have weights.
+    /// Returns the type of the weights; `None` if the edges have no weights.
     fn weights(&self) -> Option<WeightType>;
 
-    /// Writes the weights of the edges from `first_edge` on to `out`, each in [`WeightType::words`] words. Does nothing
-    /// if the edges have no weights.
+    /// Fills `out` with the weights of the edges from index `first_edge` onwards, [`WeightType::words`] words each.
+    /// Does nothing if the edges have no weights.
     fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]);
 
     /// Returns a hash of the parameters.
@@ -38,7 +38,7 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Returns the memory that the generator uses, in bytes.
     fn scratch_bytes(&self) -> u64;
 
-    /// Returns the parameters from which a GPU makes the same edges; `None` if no kernel can make them.
+    /// Returns the parameters with which a GPU generates the same edges; `None` if no kernel can generate them.
     fn on_gpu(&self) -> Option<KroneckerParameters> {
         None
     }
@@ -48,15 +48,15 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct KroneckerParameters {
-    /// Columns of the alias table. The low 32 bits of a column are a threshold: a random number of 24 bits below it
-    /// chooses the first outcome, any other the second. The next bytes are the two outcomes. Each has four bits of the
-    /// first id and four of the second.
+    /// Columns of the alias table (alias method). The low 32 bits of a column are a threshold: a random 24-bit number
+    /// below it selects the first outcome, any other the second. The next two bytes are the two outcomes. Each
+    /// consists of four bits of the first id and four bits of the second.
     pub columns: [u64; 256],
-    /// Key of the random numbers.
+    /// Key of the random number stream.
     pub stream: u64,
-    /// Odd factors of the permutation of ids.
+    /// Odd multipliers of the permutation of ids.
     pub multiply: [u32; 3],
-    /// The number that the permutation adds.
+    /// The constant that the permutation adds.
     pub add: u32,
     /// Number of bits by which the permutation shifts.
     pub shift: u32,
@@ -69,12 +69,12 @@ const _: () = assert!(size_of::<KroneckerParameters>() == 2080, "the kernels hav
 /// Number of edges in a batch: 128 KiB of narrow pairs.
 const BATCH: u64 = 16 << 10;
 
-/// Bytes that a thread allocates for pairs and weights.
+/// Size in bytes of a thread's buffers for pairs and weights.
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
-/// Hands the edges of a rank's share to the visitors, in chunks of pairs. `shared` is the state of a pass without
-/// files. Generated edges are not cached. But if `cache` may use memory, a GPU makes the edges in this pass and the CPU
-/// is mostly idle, so additional threads allocate that memory ahead of time for the bins.
+/// Passes the edges of a process's share to the visitors, in chunks of pairs. `shared` is the state of a pass without
+/// files. Generated edges are not cached. But if `cache` may use memory, a GPU generates the edges in this pass and
+/// the CPU is mostly idle. Additional threads then allocate that memory ahead of time for the bins of edges.
 pub(crate) fn scan(
     generator: &dyn EdgeGenerator,
     shared: &ScanState<'_>,
@@ -129,13 +129,13 @@ pub(crate) fn scan(
     Ok(ShareResult::generated(all_made.into_inner(), declared, generator.identity(), weights))
 }
 
-/// The buffers of a thread. Of `narrow` and `wide`, only one is used.
+/// The buffers of a thread. Only one of `narrow` and `wide` is used.
 struct EdgeBuffers {
     batch: usize,
     is_narrow: bool,
     narrow: Vec<[u32; 2]>,
     wide: Vec<[u64; 2]>,
-    /// The type of the weights, if visitors get weights.
+    /// Type of the weights; `None` if the pass reads no weights.
     kind: Option<WeightType>,
     weights: Vec<u32>,
 }
@@ -176,7 +176,7 @@ impl EdgeBuffers {
     }
 }
 
-/// Returns the number of bytes of an edge in a binary file of the same edges: 8, or 16 if ids need more than 32 bits.
+/// Returns the size in bytes of an edge in a binary file of the same edges: 8, or 16 if ids need more than 32 bits.
 pub(crate) fn record(generator: &dyn EdgeGenerator) -> u64 {
     if generator.vertices() > 1 << 32 { 16 } else { 8 }
 }

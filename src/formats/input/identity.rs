@@ -1,4 +1,4 @@
-//! Identifies a version of an input's files. The identity is cheap to compute and differs after any ordinary change.
+//! Identifies a version of an input's files by a hash that is cheap to compute and changes with any ordinary edit.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{Error, Result};
 use crate::formats::{Input, Part};
 
-/// Number of places of a file to sample.
+/// Number of offsets in a file at which samples are read.
 const SAMPLES: u64 = 32;
-/// Number of bytes to read at each place.
+/// Size of a sample in bytes.
 const SAMPLE: usize = 4096;
 
 /// Returns a hash of the size, mtime and ctime in nanoseconds, inode, samples and format of every file, including the

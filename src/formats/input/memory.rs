@@ -1,4 +1,4 @@
-//! Edges that the caller of the library has in memory, read as if they came from a generator.
+//! Edges in the memory of the library's caller, read as if they came from a generator.
 
 use crate::error::{Error, Result};
 use crate::formats::weights::bits_of;
@@ -11,15 +11,16 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Edges in memory, in any layout.
 ///
-/// Threads read pieces of the list at the same time, some more than once. The edges must not change meanwhile.
+/// Several threads read ranges of the list at the same time, some ranges more than once. The edges must not change
+/// meanwhile.
 pub trait EdgeList: Send + Sync {
     /// Returns the number of edges.
     fn edges(&self) -> u64;
 
-    /// Writes the edges from number `first` on to `out`. All of them are below [`Self::edges`].
+    /// Fills `out` with the edges from index `first` onwards. The whole range is below [`Self::edges`].
     fn read(&self, first: u64, out: &mut [[u64; 2]]);
 
-    /// Like [`Self::read`], for ids that all fit 32 bits.
+    /// Like [`Self::read`], for ids that all fit in 32 bits.
     fn read_narrow(&self, first: u64, out: &mut [[u32; 2]]) {
         let mut wide = [[0; 2]; 512];
         let mut at = first;
@@ -31,18 +32,18 @@ pub trait EdgeList: Send + Sync {
         }
     }
 
-    /// Returns true if ids are stored as signed numbers. Ids from 2^63 on are then negative, and refused.
+    /// Returns true if ids are stored as signed numbers. Ids from 2^63 on then count as negative and are rejected.
     fn is_signed(&self) -> bool {
         false
     }
 
-    /// Returns the type of the edges' weights, if they have some.
+    /// Returns the type of the weights; `None` if the edges have no weights.
     fn weights(&self) -> Option<WeightType> {
         None
     }
 
-    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of floats. A weight of 64
-    /// bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
+    /// Fills `out` with the weights of the edges from index `first` onwards: integers, or the bits of floats. A 64-bit
+    /// weight occupies two elements, the lower half first. The weight -0 is read as 0.
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 
@@ -50,26 +51,26 @@ pub trait EdgeList: Send + Sync {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryEdges {
     edges: u64,
-    /// The largest id plus one.
+    /// The largest id + 1.
     end: u64,
-    /// Number of vertices, if the caller knows it.
+    /// Number of vertices, if the caller specified it.
     declared: Option<u64>,
     /// Hash of edges and weights.
     identity: u64,
-    /// The edges. `None` if this description comes from another process or from a file, because only the process that
+    /// The edges; `None` if this description comes from another process or from a file, because only the process that
     /// created it has the edges.
     #[serde(skip)]
     list: Option<Arc<dyn EdgeList>>,
 }
 
-/// A mistake in an edge: an invalid id or an invalid weight.
+/// An invalid id or an invalid weight of an edge.
 #[derive(Clone, Copy)]
 enum BadEdge {
     Id(i64),
     Weight(f64),
 }
 
-/// Reads weights, and replaces -0 by 0. By its bits, -0 would be the largest weight.
+/// Reads weights, and replaces -0 by 0. Compared by its bits, -0 would be larger than any positive weight.
 fn read_weights(list: &dyn EdgeList, first: u64, out: &mut [u32]) {
     const SIGN: u32 = 1 << 31;
     list.read_weights(first, out);
@@ -82,16 +83,16 @@ fn read_weights(list: &dyn EdgeList, first: u64, out: &mut [u32]) {
     }
 }
 
-/// Number of edges that are hashed at once.
+/// Number of edges that are checked and hashed at a time.
 const CHUNK: usize = 1 << 14;
 
 impl MemoryEdges {
-    /// Checks all edges once. `vertices` is the number of vertices, if the caller knows it. All ids must then be below
-    /// it.
+    /// Checks and hashes all edges once. `vertices` is the number of vertices, if the caller knows it; all ids must
+    /// then be below it.
     ///
     /// # Errors
-    /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a
-    /// finite number.
+    /// [`Error::Usage`] if an id is negative, equal to 2^64 - 1, or not below `vertices`, or if a weight is negative
+    /// or not finite.
     pub fn new(list: Arc<dyn EdgeList>, vertices: Option<u64>) -> Result<MemoryEdges> {
         let edges = list.edges();
         let (kind, is_signed) = (list.weights(), list.is_signed());
@@ -156,12 +157,12 @@ impl MemoryEdges {
         Ok(MemoryEdges { edges, end, declared: vertices, identity: hash.digest(), list: Some(list) })
     }
 
-    /// Returns the largest id + 1, and the number of vertices that the caller named.
+    /// Returns the largest id + 1, and the number of vertices if the caller specified it.
     pub fn bounds(&self) -> (u64, Option<u64>) {
         (self.end, self.declared)
     }
 
-    /// Returns an error if this process does not have the edges.
+    /// Returns an error if the edges are not in the memory of this process.
     ///
     /// # Errors
     /// [`Error::Usage`].

@@ -1,4 +1,4 @@
-//! An input: its files, and the format of each.
+//! An input: its files with their formats, or a generator.
 
 pub mod edges;
 pub mod estimate;
@@ -32,20 +32,20 @@ use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 /// Memory in bytes that a scan needs for each file, in addition to the file's contents: header, path and chunk starts.
 const PER_PART: u64 = 1 << 10;
 
-/// The edges to read: one file, several files read as one, or a generator.
+/// The edges to read: one file, several files that are read as one edge list, or a generator.
 #[derive(Debug, Clone)]
 pub struct Input {
     pub(crate) source: EdgeSource,
     name: String,
-    /// The paths that the user gave.
+    /// The paths as the user wrote them.
     named: Vec<PathBuf>,
     chunk: usize,
     weights: Weights,
     /// Whether the direction of edges is kept.
     pub(crate) keeps_direction: bool,
-    /// The numbering of ids that are strings, once there is one.
+    /// Dictionary of string ids; `None` until it has been built.
     numbering: Option<Arc<dyn FindNames>>,
-    /// The file that lists all vertices, if there is one. It is read as edges: a loop for each vertex.
+    /// The file that lists all vertices, if any. It is read as edges: one self-loop per vertex.
     pub(crate) vertices: Option<Box<Input>>,
 }
 
@@ -57,10 +57,10 @@ pub(crate) enum EdgeSource {
 
 impl Input {
     /// Finds the files that `paths` name: files, folders and patterns (see `formats/input/files.rs`). They are read as
-    /// one edge list, in this order. Every file is in `format`; if that is `None`, its extension says the format.
+    /// one edge list, in this order. Without `format`, the extension of each file determines its format.
     ///
     /// # Errors
-    /// Bad input if a path has no files or forbidden subfolders, or a file can't be read or has no known extension.
+    /// Bad input if a path has no files or unwanted subfolders, or if a file can't be read or has no known extension.
     pub fn find(paths: &[PathBuf], format: Option<Format>, look: FileSearch<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
@@ -76,7 +76,7 @@ impl Input {
         Input { source, name, named, chunk: CHUNK, weights, keeps_direction, numbering: None, vertices: None }
     }
 
-    /// Opens a file to which a stream was copied. The name of the file has no extension; messages call the file `name`.
+    /// Opens a file to which a stream was copied. Its file name has no extension; messages call the file `name`.
     ///
     /// # Errors
     /// Bad input if the file can't be read or is not in the format.
@@ -85,8 +85,8 @@ impl Input {
         Ok(Input::of(EdgeSource::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
-    /// Returns the path of this input through which the input reads `file`, or would read it if the file existed. It is
-    /// the path of the file itself, or of a folder or pattern that includes the file.
+    /// Returns the path among this input's paths that covers `file`: the file itself, or a folder or pattern that
+    /// includes it. A folder or pattern covers it even if the file does not exist.
     pub fn naming(&self, file: &Path) -> Option<&Path> {
         let there = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
         let is_same = |part: &&Part| there.is_some() && part.path.metadata().ok().map(|m| (m.dev(), m.ino())) == there;
@@ -96,7 +96,7 @@ impl Input {
         files::covering(&self.named, file)
     }
 
-    /// Returns an input of files that do not exist yet, with `edges` edges and `ids` ids, for a plan.
+    /// Creates an input of files that do not exist yet, with `edges` edges and `ids` ids, for a plan.
     ///
     /// # Errors
     /// Bad input if the first path has no known extension.
@@ -104,22 +104,22 @@ impl Input {
         let name = files::name_of(paths)?;
         let path = paths.first().cloned().unwrap_or_default();
         let format = format_of(&path, format)?;
-        // A line of text has two numbers, each followed by one character.
+        // A line of text consists of two numbers, each followed by one character.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
         let part = Part::of(path, format, edges * record, true, None);
         Ok(Input::of(EdgeSource::Files(vec![part]), name, paths.to_vec()))
     }
 
-    /// Returns an input that reads from a generator.
+    /// Creates an input that reads from a generator.
     pub fn generated(generator: impl EdgeGenerator + 'static) -> Input {
         let name = generator.to_string();
         Input::of(EdgeSource::Generated(Arc::new(generator)), name, Vec::new())
     }
 
-    /// Sets how text and tables are read.
+    /// Sets the options for reading text and tables.
     ///
     /// # Errors
-    /// [`Error::Usage`] if options are given and no file is in a format to which they apply.
+    /// [`Error::Usage`] if the options are not the defaults and no file is in a format to which they apply.
     pub fn with_text(mut self, options: TextOptions) -> Result<Input> {
         let EdgeSource::Files(parts) = &mut self.source else { return Ok(self) };
         open::check_text(parts, &options)?;
@@ -128,7 +128,7 @@ impl Input {
         Ok(self)
     }
 
-    /// Sets the file that lists all vertices, one id a line. No other ids may occur.
+    /// Sets the file that lists all vertices, one id per line. Edges must not have other ids.
     ///
     /// # Errors
     /// Bad input if the file can't be read; [`Error::Usage`] if the edge format has a header, or if ids are strings.
@@ -142,13 +142,13 @@ impl Input {
         self.parts().first().is_some_and(|part| part.text.ids == IdKind::String)
     }
 
-    /// Sets the numbering of ids that are strings. Scans then deliver numbers; without it they deliver strings.
+    /// Sets the dictionary of string ids. With it, scans deliver dense ids; without it, they deliver strings.
     pub fn with_numbering(mut self, numbering: Arc<dyn FindNames>) -> Input {
         self.numbering = Some(numbering);
         self
     }
 
-    /// Sets the chunk size, on which checksums depend. It is for tests, and for writers that keep a chunk per thread.
+    /// Sets the chunk size, on which checksums depend. Tests use this, and writers that buffer a chunk per thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
@@ -160,13 +160,13 @@ impl Input {
         self
     }
 
-    /// Keeps the direction of edges. Scans then refuse files that store both directions of each undirected edge.
+    /// Keeps the direction of edges. Scans then reject files that store both directions of each undirected edge.
     pub fn with_direction(mut self) -> Input {
         self.keeps_direction = true;
         self.with_use_of_direction(UseOfDirection::Followed)
     }
 
-    /// Sets what happens to the direction of edges; the default is to drop it.
+    /// Sets how the direction of edges is used; the default is to drop it.
     pub(crate) fn with_use_of_direction(mut self, of: UseOfDirection) -> Input {
         if let EdgeSource::Files(parts) = &mut self.source {
             parts.iter_mut().for_each(|part| part.use_of_direction = of);
@@ -174,10 +174,10 @@ impl Input {
         self
     }
 
-    /// Returns true if the formats of the files list each edge from both ends, and false if they list it once.
+    /// Returns true if the formats of the files list each edge at both ends, and false if they list it once.
     ///
     /// # Errors
-    /// [`Error::Usage`] if some files do and some do not; bad input if a file can't be read.
+    /// [`Error::Usage`] if the files differ in this; bad input if a file can't be read.
     pub fn lists_both_ends(&self) -> Result<bool> {
         Part::all_list_both_ends(self.parts())
     }
@@ -187,7 +187,7 @@ impl Input {
         self.weights
     }
 
-    /// Returns true if edges may have weights, judging by the beginning of each file.
+    /// Returns true if edges may have weights, according to the beginning of each file.
     ///
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
@@ -203,7 +203,7 @@ impl Input {
         Ok(false)
     }
 
-    /// Returns the numeric columns that are not read in the first file; `None` if its edges have weights.
+    /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
     pub fn unread(&self) -> Option<UnreadColumns> {
         self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }
@@ -213,7 +213,7 @@ impl Input {
         self.chunk
     }
 
-    /// Returns the error for an input whose edges have no weights, although the user asks for weights.
+    /// Returns the error for an input whose edges have no weights, although weights are needed.
     pub fn lacks_weights(&self) -> Error {
         missing(&self.name, self.unread().as_ref())
     }
@@ -233,32 +233,32 @@ impl Input {
         }
     }
 
-    /// Returns the size on disk in bytes; for a generator, the size of the pairs it makes. The bytes passed to
+    /// Returns the size on disk in bytes; for a generator, the size of the generated pairs. The bytes passed to
     /// [`Watch::advance`] in a whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         let generated = |generator: &dyn EdgeGenerator| generator.edges() * generated::record(generator);
         self.generator().map_or_else(|| self.parts().iter().map(|part| part.bytes).sum(), generated)
     }
 
-    /// Returns an upper bound in bytes of the text in all files, unless a file is packed unusually well.
+    /// Returns an upper bound on the unpacked size of all files in bytes, unless a file is compressed unusually well.
     pub fn most_text_bytes(&self) -> u64 {
         let text = |part: &Part| part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 10 });
         self.parts().iter().map(text).fold(0, u64::saturating_add)
     }
 
-    /// Returns the name for messages and reports: the path as given, or the generator with its parameters.
+    /// Returns the name for messages and reports: the path as the user wrote it, or the generator with its parameters.
     pub fn name(&self) -> String {
         self.name.clone()
     }
 
-    /// Returns the largest mapped file, and its size in bytes, if `ulimit -v` leaves too few addresses for it.
+    /// Returns the largest mapped file and its size in bytes, if `ulimit -v` leaves too little address space for it.
     pub fn beyond_addresses(&self) -> Option<(PathBuf, u64)> {
         let left = addresses_left()?;
         let most = self.parts().iter().filter(|part| part.is_mapped()).max_by_key(|part| part.bytes)?;
         (most.bytes > left).then(|| (most.path.clone(), most.bytes))
     }
 
-    /// Asks the system to read the first `bytes` bytes into the page cache. The scan reports errors.
+    /// Asks the kernel to read the first `bytes` bytes of the input into the page cache. Errors are left to the scan.
     pub fn read_ahead(&self, mut bytes: u64) {
         for part in self.parts() {
             if let Ok(file) = std::fs::File::open(&part.path) {
@@ -274,7 +274,7 @@ impl Input {
     /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator.
     ///
     /// # Errors
-    /// Bad input if a file is gone or can't be read.
+    /// Bad input if a file no longer exists or can't be read.
     pub fn identity(&self) -> Result<u64> {
         match &self.source {
             EdgeSource::Files(parts) => identity::of_files(parts, self.vertices.as_deref(), self.weights.is_wanted()),
@@ -282,19 +282,19 @@ impl Input {
         }
     }
 
-    /// Returns true if every file is in a format that counts from 1. Readers subtract 1 from the ids in these formats.
+    /// Returns true if every file is in a format with 1-based ids. Readers of these formats subtract 1 from each id.
     pub fn counts_from_one(&self) -> bool {
         !self.parts().is_empty() && self.parts().iter().all(|part| part.format.counts_from_one())
     }
 
-    /// Returns true for a generator, and if the format of some file can declare the number of vertices.
+    /// Returns true if the generator or the format of any file can declare the number of vertices.
     pub fn declares_vertices(&self) -> bool {
         self.generator().is_some_and(EdgeGenerator::declares_vertices)
             || self.parts().iter().any(|part| part.format.declares_vertices())
     }
 
-    /// Returns true if ids may need 64 bits. Even then, readers of text deliver batches with 32-bit ids as long as the
-    /// ids fit.
+    /// Returns true if ids may need 64 bits. Even then, readers of text deliver batches with 32-bit ids while the ids
+    /// fit.
     pub fn wide(&self) -> bool {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().any(|part| match part.format {
@@ -305,8 +305,8 @@ impl Input {
         }
     }
 
-    /// Returns the number of edges: exact for plain binary files and generators, as declared for formats with a header,
-    /// and otherwise estimated from a sample.
+    /// Returns the number of edges: exact for uncompressed binary files and generators, as declared for formats with a
+    /// header, and otherwise estimated from a sample.
     ///
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
@@ -317,19 +317,19 @@ impl Input {
         }
     }
 
-    /// Returns the parameters with which a GPU makes the edges; `None` if they are in files or only a CPU makes them.
+    /// Returns the parameters with which a GPU generates the edges; `None` if only the CPU can read or generate them.
     pub fn on_gpu(&self) -> Option<KroneckerParameters> {
         self.generator().and_then(EdgeGenerator::on_gpu)
     }
 
-    /// Returns an upper bound of the number of edges from the sizes of all files; `u64::MAX` if they give no bound.
+    /// Returns an upper bound on the number of edges from the file sizes; `u64::MAX` if the sizes imply no bound.
     pub fn most_edges(&self) -> u64 {
         let of_files = || self.parts().iter().map(Part::most_edges).fold(0, u64::saturating_add);
         self.generator().map_or_else(of_files, EdgeGenerator::edges)
     }
 
-    /// Hands all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one
-    /// more thread per packed file unpacks it.
+    /// Passes all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one
+    /// additional thread per packed file unpacks it.
     ///
     /// # Errors
     /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
@@ -338,7 +338,7 @@ impl Input {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }
 
-    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files come first.
+    /// Like [`Self::scan`], but [`Visitor::chunk_done`] gets chunk indices in input order, uncompressed files first.
     ///
     /// # Errors
     /// The errors of [`Self::scan`].
@@ -346,9 +346,9 @@ impl Input {
         self.scan_as(Share::ALL, true, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }
 
-    /// Like [`Self::scan`], but for a share of the edges. Every edge is in exactly one share. If ranks help each other,
-    /// a rank may also take edges from another share, but each edge only once. `cache` keeps chunks for later passes
-    /// over the same share.
+    /// Like [`Self::scan`], but for one share of the edges. Every edge is in exactly one share. With work stealing, a
+    /// process may also take edges from another share, but each edge is still read only once. `cache` keeps chunks for
+    /// later passes over the same share.
     ///
     /// # Errors
     /// The errors of [`Self::scan`], for the edges in the share.
@@ -362,26 +362,26 @@ impl Input {
         self.scan_as(share, false, cache, &mut erased(visitors), watch)
     }
 
-    /// Reserves address space for the chunks that the limit of `budget` allows to cache.
+    /// Reserves address space for as many chunks as the limit of `budget` allows to cache.
     ///
     /// # Errors
-    /// [`Error::Addresses`] if the system gives no more.
+    /// [`Error::Addresses`] if the kernel refuses the address space.
     pub fn cache_addresses(&self, budget: &Budget) -> Result<Buffer<u32>> {
         input_cache::addresses(self.chunk, self.chunks_to_keep(), budget)
     }
 
-    /// Creates a cache that stays empty until [`InputCache::allow`] allows it memory.
+    /// Creates a cache in `memory`, which stays empty until [`InputCache::allow`] grants it memory.
     pub fn cache<'m>(&self, memory: &'m mut Buffer<u32>, budget: &Budget) -> Result<InputCache<'m>> {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound in bytes of the cache's memory on one of `ranks` ranks, spare slabs included.
+    /// Returns an upper bound on the cache's memory in bytes in each of `ranks` processes, including spare slabs.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: chunks that fit the cache, of records of at least 8 bytes. Edges
-    /// that a GPU makes are not cached, but as much memory may be allocated ahead of time for their bins.
+    /// Returns the number of chunks worth caching: chunks that fit the cache, with records of at least 8 bytes. If a
+    /// GPU generates the edges, all chunks are counted, because their bins may use as much memory ahead of time.
     fn chunks_to_keep(&self) -> usize {
         if self.on_gpu().is_some() {
             return self.bytes().div_ceil(self.chunk as u64) as usize;
@@ -419,8 +419,8 @@ impl Input {
         }
     }
 
-    /// Returns an upper bound in bytes of the memory that a scan by `threads` threads allocates. Mapped files are not
-    /// counted: they are clean pages, of which one chunk per thread is populated at a time. Cached chunks come on top.
+    /// Returns an upper bound on the memory in bytes that a scan with `threads` threads allocates. It does not include
+    /// cached chunks, nor mapped files (clean pages; one chunk per thread is populated at a time).
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
         let strings = if self.has_names() { names::BATCH_MEMORY } else { 0 };
@@ -436,7 +436,7 @@ impl Input {
                 let apart =
                     |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && part.records.is_none();
                 let arrays = if parts.iter().any(apart) { arrays::MEMORY * threads as u64 } else { 0 };
-                // The threads that read ahead take memory, and so does the state of each chunk.
+                // The threads that read ahead need memory, and so does the state of each chunk.
                 let keeps = self.chunks_to_keep() > 0;
                 let ahead = if keeps { input_cache::READERS as u64 * PER_THREAD + 3 * hashes } else { 0 };
                 let tables = parts.iter().filter_map(parquet::summary_of).collect();

@@ -1,4 +1,4 @@
-//! Opens a file of an input: finds its format and packing, and refuses files that can't be an input.
+//! Opens a file of an input: finds its format and packing, and rejects files that can't be an input.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,14 +8,14 @@ use crate::formats::input::EdgeSource;
 use crate::formats::unsupported::format_of;
 use crate::formats::{Columns, Format, IdKind, Input, Packing, Part, TextOptions, arrays, contents, ending};
 
-/// Opens a file of an input, with the given packing or else the packing that its extension says.
+/// Opens a file of an input, with the given packing or else the packing that its extension names.
 pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
     let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
     if !meta.is_file() {
         let remedy = "name a pipe or device by its own path, not by its folder";
         return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
     }
-    // Files of /proc and /sys have length 0 whatever they contain.
+    // Files of /proc and /sys have length 0 regardless of their contents.
     if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
         let remedy = format!("copy its contents to another file: cat {} > edges.txt", path.display());
         let found = "one of length 0 that is not empty";
@@ -23,7 +23,7 @@ pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>
     }
     let named = format.is_some();
     let format = match format_of(path, format)? {
-        // NetworkX and others write text to files with this extension.
+        // NetworkX and other tools write text to files with this extension.
         Format::U32 if !named && ending(path).as_deref() == Some("edgelist") => {
             let start = contents::start_of(path, packing.unwrap_or_else(|| Packing::of(path)));
             if contents::is_text(&start) { Format::Text } else { Format::U32 }
@@ -39,7 +39,7 @@ pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>
         let remedy = "unpack it: the pages within are packed already";
         return Err(Error::input(path, At::File, "a Parquet file", "a packed one", remedy));
     }
-    // The scan reports what is wrong with a header.
+    // The scan reports errors in the header.
     if let Some((body, int)) = arrays::rows(&part) {
         part.records = Some((body, 2 * int.bytes as u64));
         part.narrow = int.bytes <= 4;
@@ -47,10 +47,11 @@ pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>
     Ok(part)
 }
 
-/// Opens the file at `path`, which lists the vertices of the graph with the edges `edges`. Each line is read as a loop.
+/// Opens the file at `path`, which lists the vertices of the graph whose edges are `edges`. Each line is read as a
+/// self-loop.
 ///
 /// # Errors
-/// Bad input if the file can't be read; [`Error::Usage`] if the edges are not numbered by the ids in the list.
+/// Bad input if the file can't be read; [`Error::Usage`] if the edge format has a header, or if ids are strings.
 pub(super) fn vertices(path: &Path, edges: &Input) -> Result<Input> {
     if let Some(part) =
         edges.parts().iter().find(|part| part.format.declares_vertices() || part.format.counts_from_one())
@@ -63,12 +64,13 @@ pub(super) fn vertices(path: &Path, edges: &Input) -> Result<Input> {
     }
     let part = open(path, Some(Format::Text), None)?;
     let list = Input::of(EdgeSource::Files(vec![part]), path.display().to_string(), vec![path.to_owned()]);
-    // Each line is a vertex, also a first line that looks like counts.
+    // Each line is a vertex, including a first line that looks like counts.
     let (columns, skip_lines) = (Columns::Numbers(vec![1, 1]), Some(0));
     list.with_text(TextOptions { columns, skip_lines, ..TextOptions::default() })
 }
 
-/// Refuses options for text and tables that apply to none of the files, and strings as ids unless they apply to all.
+/// Returns an error if options for text and tables apply to none of the files, or if string ids are requested and not
+/// all files support them.
 ///
 /// # Errors
 /// [`Error::Usage`].

@@ -1,7 +1,7 @@
-//! Inputs that can be read only once: standard input, pipes, devices, and files without a known length. Since edges are
-//! read twice, a stream is *spooled*: it is copied to a file first.
+//! Inputs that can be read only once: standard input, pipes, devices, and files without a known length. Since edges
+//! are read twice, a stream is *spooled*: it is copied to a file first.
 //!
-//! Nothing here blocks. A stream is polled before it is read, so that a signal ends the wait.
+//! Reads never block: a stream is polled first, so that a signal ends the wait.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -20,26 +20,26 @@ use crate::store::os;
 const PIECE: usize = 256 << 10;
 /// Number of bytes that are examined to recognise the packing of a stream.
 const HEAD: usize = 64 << 10;
-/// Number of bytes after which the system is asked to start writing them to disk.
+/// Number of bytes after which the kernel is asked to start writing them to disk.
 const WRITEBACK: u64 = 8 << 20;
-/// Time between two checks whether to stop.
+/// Time between two checks for a request to stop.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A path that leads to a stream.
+/// Path of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream {
     path: PathBuf,
 }
 
-/// The result of copying a stream.
+/// Result of copying a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
     /// Number of bytes that were copied.
     pub bytes: u64,
     /// xxh3-64 checksum of the copied bytes.
     pub checksum: u64,
-    /// Packing of the copied bytes. If the bytes look plain, it is the packing that the name of the stream says. So a
-    /// stream is refused if its name claims compression but its data is plain.
+    /// Packing of the copied bytes. If the bytes look uncompressed, it is the packing that the stream's extension
+    /// names. So a stream with such an extension is rejected if its bytes are not compressed.
     pub packing: Packing,
 }
 
@@ -53,19 +53,18 @@ impl Stream {
         }
         let meta = path.metadata().ok()?;
         let kind = meta.file_type();
-        // Files of /proc have length 0 whatever they contain.
+        // Files of /proc have length 0 regardless of their contents.
         let holds_some = || File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0));
         let is_stream = kind.is_fifo() || kind.is_char_device() || (kind.is_file() && meta.len() == 0 && holds_some());
         is_stream.then_some(stream)
     }
 
-    /// Returns a stream for a path that led to a stream in an earlier run. It does not check what the path leads to
-    /// now.
+    /// Returns a stream for a path that was a stream in an earlier run. Does not check what the path is now.
     pub fn known(path: &Path) -> Stream {
         Stream { path: path.to_owned() }
     }
 
-    /// Returns true for standard input and other descriptors, such as a shell's `<(…)`, whose names say nothing about
+    /// Returns true for standard input and other descriptors, such as a shell's `<(…)`, whose names tell nothing about
     /// the contents.
     pub fn is_anonymous(&self) -> bool {
         self.is_standard_input() || ["/dev/fd", "/proc/self/fd"].iter().any(|fds| self.path.starts_with(fds))
@@ -76,7 +75,7 @@ impl Stream {
         ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| self.path == Path::new(name))
     }
 
-    /// Returns the path as it was given.
+    /// Returns the path as the user wrote it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -86,7 +85,7 @@ impl Stream {
         if self.is_standard_input() { "standard input".into() } else { self.path.display().to_string() }
     }
 
-    /// Opens the stream. A pipe can be opened before anybody writes to it.
+    /// Opens the stream. A pipe can be opened before a writer has opened it.
     ///
     /// # Errors
     /// Bad input if the stream can't be opened.
@@ -111,15 +110,16 @@ impl Stream {
 pub struct StreamReader {
     file: File,
     name: String,
-    /// The packing that the path of the stream says.
+    /// The packing that the extension of the path names.
     named: Packing,
 }
 
 impl StreamReader {
-    /// Waits for bytes or for the end of the stream, and returns true. Returns false if `patience` runs out before.
+    /// Waits for bytes or for the end of the stream, and returns true; returns false if `patience` runs out first.
     ///
     /// # Errors
-    /// Bad input if the stream can't be read, and any error that `check` returns. `check` is called ten times a second.
+    /// Bad input if the stream can't be read, and any error that `check` returns. `check` is called ten times a
+    /// second.
     pub fn wait(&self, patience: Option<Duration>, check: &dyn Fn() -> Result<()>) -> Result<bool> {
         let began = Instant::now();
         loop {
@@ -152,11 +152,11 @@ impl StreamReader {
         Ok(filled)
     }
 
-    /// Copies the rest of the stream to the start of `file`. Calls `watch` after each write with the number of bytes so
-    /// far.
+    /// Copies the rest of the stream to the start of `file`. After each write, calls `watch` with the number of bytes
+    /// copied so far.
     ///
     /// # Errors
-    /// The errors of [`Self::wait`]; if a write fails, the error that `failed` makes.
+    /// The errors of [`Self::wait`]; if a write fails, the error that `failed` returns.
     pub fn copy_to(
         &mut self,
         mut file: &File,
@@ -184,8 +184,8 @@ impl StreamReader {
         }
     }
 
-    /// Compares the stream with `file`, whose path is `name`. `began` has the bytes that were already read from the
-    /// stream. Returns the offset of the first byte that differs, if any.
+    /// Compares the stream with `file`, whose path is `name`. `began` contains the bytes that have already been read
+    /// from the stream. Returns the offset of the first byte that differs; `None` if all bytes are equal.
     ///
     /// # Errors
     /// The errors of [`Self::wait`]; [`Error::Io`] if the file can't be read.

@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::formats::pass::layout;
 use crate::formats::{Format, Part, arrays, contents};
 
-/// Returns true if the edges of a file may have weights: its header declares weights, its first line has one, or a
-/// weights file is next to it. A file with a mistake counts as weighted; the scan reports the mistake.
+/// Returns true if the edges of a file may have weights: its header declares weights, its first line contains one, or
+/// a weights file is next to it. A malformed file counts as weighted; the scan reports the mistake.
 ///
 /// # Errors
 /// Bad input if the file can't be read or unpacked.

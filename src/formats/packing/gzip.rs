@@ -1,12 +1,12 @@
-//! Unpacks gzip files: consecutive members, and zeros after the last, which tapes and block devices leave.
+//! Unpacks gzip files: consecutive members, and zeros after the last one, which tapes and block devices append.
 
 use std::io::{BufRead, Read, Result};
 
 use flate2::bufread::GzDecoder;
 
-/// A reader that unpacks all members.
+/// Reader that unpacks all members.
 pub(crate) struct Members<R> {
-    /// The current member; `None` only while the next one begins.
+    /// The current member; `None` only during the switch to the next one.
     member: Option<GzDecoder<R>>,
 }
 

@@ -1,7 +1,7 @@
-//! Unpacks files of every packing, in memory whose size is known in advance.
+//! Unpacks files of every packing, with an amount of memory that is known in advance.
 //!
-//! Consecutive streams, members or frames are one file, as for the tools of each packing. Anything else after the last
-//! one is refused, except zeros after gzip and xz, which are padding.
+//! Consecutive streams, members or frames are read as one file, as the tools of each packing do. Any other bytes after
+//! the last one are rejected, except zeros after gzip and xz, which are padding.
 
 mod gzip;
 mod xz;
@@ -11,7 +11,7 @@ use crate::formats::Packing;
 use std::io::{BufRead, ErrorKind, Read, Result};
 use std::path::Path;
 
-/// A reader that unpacks the bytes of `R`.
+/// Reader that unpacks the bytes of `R`.
 pub(crate) enum Decoder<R: BufRead> {
     Gzip(Box<gzip::Members<R>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, R>>),
@@ -20,19 +20,19 @@ pub(crate) enum Decoder<R: BufRead> {
     Plain(R),
 }
 
-/// Returns an upper bound in bytes of the memory needed to unpack the file `path`, without the buffers of the reader.
+/// Returns an upper bound on the memory in bytes needed to unpack the file `path`, without the buffers of the reader.
 pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     match packing {
         Packing::Plain => 0,
         Packing::Gzip | Packing::Zip => 256 << 10,
         Packing::Zstd => (1 << zstd_window::log(path)) + (4 << 20),
-        // Each byte of a block of 900 kB takes four bytes of memory, and there are tables.
+        // A block has 900 kB; each of its bytes needs four bytes of memory, in addition to tables.
         Packing::Bzip2 => 5 << 20,
         Packing::Xz => xz::memory(path) + (1 << 20),
     }
 }
 
-/// Returns two texts for an error (expected, remedy) if `error` means that unpacking needs too much memory.
+/// Returns the texts `(expected, remedy)` of an error message, if `error` means that unpacking needs too much memory.
 pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {
@@ -50,13 +50,13 @@ pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -
 }
 
 impl<R: BufRead> Decoder<R> {
-    /// Creates a decoder of the file `path`, whose bytes `stored` reads.
+    /// Creates a decoder for the file `path`, whose packed bytes `stored` reads.
     ///
     /// # Errors
-    /// [`std::io::Error`] if there is not enough memory for it.
+    /// [`std::io::Error`] if the decoder's memory can't be allocated.
     pub fn new(packing: Packing, stored: R, path: &Path) -> Result<Decoder<R>> {
         Ok(match packing {
-            // The members of an archive are unpacked by the archive's own reader.
+            // The archive's own reader unpacks the members.
             Packing::Plain | Packing::Zip => Decoder::Plain(stored),
             Packing::Gzip => Decoder::Gzip(Box::new(gzip::Members::new(stored))),
             Packing::Zstd => {
@@ -93,8 +93,8 @@ impl<R: BufRead> Read for Decoder<R> {
     }
 }
 
-/// Returns the packing of a file or a stream that begins with `head`. Pairs of numbers may begin like a packed file, so
-/// apparent gzip or Zstandard is unpacked as a test.
+/// Returns the packing of a file or a stream that begins with `head`. Binary pairs may begin like a packed file, so
+/// apparent gzip or Zstandard bytes are unpacked as a test.
 pub(super) fn of_bytes(head: &[u8]) -> Packing {
     let unpacks = |decoder: &mut dyn Read| decoder.read(&mut [0; 512]).is_ok();
     match head {
@@ -103,15 +103,15 @@ pub(super) fn of_bytes(head: &[u8]) -> Packing {
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] if unpacks_zstd(head) => Packing::Zstd,
         [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => Packing::Bzip2,
-        // A stream of no bytes has no block, only the end.
+        // A stream that contains no data has no block, only an end mark.
         [b'B', b'Z', b'h', b'1'..=b'9', 0x17, b'r', b'E', b'8', b'P', 0x90, ..] => Packing::Bzip2,
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Xz,
         _ => Packing::Plain,
     }
 }
 
-/// Returns true if `head` is the beginning of Zstandard frames. The last block may be cut off by the end of `head`; the
-/// decoder gives no output before a block is complete.
+/// Returns true if `head` is the beginning of Zstandard frames. The last block may be cut off by the end of `head`;
+/// the decoder returns no bytes before a block is complete.
 fn unpacks_zstd(head: &[u8]) -> bool {
     let Ok(mut decoder) = zstd::stream::read::Decoder::with_buffer(head) else { return false };
     let read = decoder.read(&mut [0; 512]).map_err(|e| e.kind());
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(of_bytes(&gz.finish().unwrap()), Packing::Gzip);
         let packed = zstd::bulk::compress(b"0 1\n", 3).unwrap();
         assert_eq!(of_bytes(&packed), Packing::Zstd);
-        // A block that is cut off by the end of the data.
+        // The end of the data cuts off a block.
         assert_eq!(of_bytes(&packed[..packed.len() - 1]), Packing::Zstd);
         let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
         bz2.write_all(b"0 1\n").unwrap();

@@ -1,4 +1,4 @@
-//! Finds how much memory it takes to unpack an xz file, from its first block header (the .xz file format, 3.1).
+//! Determines how much memory unpacking an xz file needs, from its first block header (the .xz file format, 3.1).
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -6,24 +6,24 @@ use std::path::Path;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 
-/// Memory in bytes that any file may use; `xz -6` needs 8 MiB.
+/// Smallest memory limit in bytes; `xz -6` needs 8 MiB.
 const USUAL: u64 = 9 << 20;
-/// Maximum memory in bytes: twice what `xz -9` needs. Files that need more are refused.
+/// Largest memory limit in bytes: twice what `xz -9` needs. Files that need more are rejected.
 const LARGEST: u64 = 129 << 20;
 /// Memory in bytes that decoding needs in addition to the dictionary.
 const OVERHEAD: u64 = 1 << 20;
 
-/// Returns the memory in bytes that unpacking a file may use, according to its first block: at least [`USUAL`], at most
-/// [`LARGEST`]. A file that can't be read, or that begins with something else, may use the maximum.
+/// Returns the memory limit in bytes for unpacking a file, according to its first block: at least [`USUAL`], at most
+/// [`LARGEST`]. For a file that can't be read, or that begins with something else, it is the maximum.
 pub(super) fn memory(path: &Path) -> u64 {
     let mut header = Vec::new();
-    // A stream header has 12 bytes, a block header at most 1024.
+    // A stream header is 12 bytes long, a block header at most 1024.
     let read = std::fs::File::open(path).and_then(|file| file.take(12 + 1024).read_to_end(&mut header));
     let dictionary = read.ok().and_then(|_| first_dictionary(&header));
     dictionary.map_or(LARGEST, |bytes| (bytes + OVERHEAD).clamp(USUAL, LARGEST))
 }
 
-/// Returns a decoder of all streams of a file that uses no more than [`memory`].
+/// Returns a decoder for all streams of a file. The decoder uses no more memory than [`memory`] returns.
 pub(super) fn decoder<R: BufRead>(stored: R, path: &Path) -> std::io::Result<XzDecoder<R>> {
     let stream = Stream::new_stream_decoder(memory(path), CONCATENATED)?;
     Ok(XzDecoder::new_stream(stored, stream))
@@ -34,7 +34,7 @@ fn first_dictionary(file: &[u8]) -> Option<u64> {
     let block = file.strip_prefix(b"\xfd7zXZ\0")?.get(6..)?;
     let length = (usize::from(*block.first()?) + 1) * 4;
     let (flags, mut rest) = block.get(1..length)?.split_first()?;
-    // Sizes may come before the filters, the last of which is LZMA2.
+    // Optional sizes come before the filters, the last of which is LZMA2.
     for _ in 0..(flags >> 6).count_ones() {
         number(&mut rest)?;
     }

@@ -1,27 +1,27 @@
-//! Finds how much memory it takes to unpack a zstd file, from its first frame header (RFC 8878, 3.1.1.1).
+//! Determines how much memory unpacking a zstd file needs, from its first frame header (RFC 8878, 3.1.1.1).
 
 use std::io::Read;
 use std::path::Path;
 
-/// log2 of the window in bytes that any file may use; `zstd -19` uses it.
+/// log2 of the smallest window limit in bytes; `zstd -19` uses such a window.
 const USUAL: u32 = 23;
-/// log2 of the maximum window in bytes, which `zstd --long` and `--ultra -22` use. Files with larger windows are
-/// refused.
+/// log2 of the largest window limit in bytes, which `zstd --long` and `--ultra -22` use. Files with larger windows are
+/// rejected.
 pub(super) const LARGEST: u32 = 27;
 
-/// Returns log2 of the window in bytes that the frames of a file may use, according to its first frame: at least
-/// [`USUAL`], at most [`LARGEST`]. A file that can't be read, or that begins with something else, may use the maximum.
+/// Returns log2 of the window limit in bytes for a file, according to its first frame: at least [`USUAL`], at most
+/// [`LARGEST`]. For a file that can't be read, or that begins with something else, it is the maximum.
 pub(super) fn log(path: &Path) -> u32 {
     let mut header = [0; 14];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
     match read.ok().and_then(|()| first_frame(&header)) {
-        // The window is rounded up to a power of two.
+        // The window size is rounded up to a power of two.
         Some(window) => (u64::BITS - window.saturating_sub(1).leading_zeros()).clamp(USUAL, LARGEST),
         None => LARGEST,
     }
 }
 
-/// Returns the window of the frame with this header, in bytes.
+/// Returns the window size in bytes of the frame with this header; `None` if it is not a zstd frame.
 fn first_frame(header: &[u8; 14]) -> Option<u64> {
     let (magic, header) = header.split_first_chunk::<4>()?;
     if magic != &[0x28, 0xb5, 0x2f, 0xfd] {
@@ -54,7 +54,7 @@ mod tests {
             log(&path)
         };
         let contents = vec![1u8; 40 << 20];
-        // A single segment, whose known size takes one, two or four bytes.
+        // A single segment, whose known size is stored in one, two or four bytes.
         for length in [100, 1000, 100_000] {
             let frame = zstd::bulk::compress(&contents[..length], 1).unwrap();
             assert_eq!(first_frame(frame.first_chunk().unwrap()), Some(length as u64));

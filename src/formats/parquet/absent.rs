@@ -1,5 +1,5 @@
-//! Replaces the Parquet reader in builds without it. Files are refused by their name, before anything is read from
-//! them.
+//! Replacement for the Parquet reader in builds without it. Such builds reject Parquet files by their names, before
+//! reading anything from them.
 
 use crate::error::{Error, Result};
 use crate::formats::part::TableSummary;

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use parquet::basic::Compression;
 
-/// Returns an upper bound in bytes of the memory for unpacking, without the page itself.
+/// Returns an upper bound on the memory in bytes that unpacking needs, without the page itself.
 pub(super) fn memory(codec: Compression) -> u64 {
     match codec {
         Compression::GZIP(_) => 128 << 10,
@@ -18,7 +18,7 @@ pub(super) fn memory(codec: Compression) -> u64 {
 /// Unpacks `stored`, and appends the result to `out`, which must then have `size` bytes.
 ///
 /// # Errors
-/// A sentence that says what is damaged, or which size was found.
+/// A description of the damage, or the size that was found.
 pub(super) fn unpack(codec: Compression, stored: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
     let start = out.len();
     out.resize(size, 0);
@@ -38,7 +38,7 @@ pub(super) fn unpack(codec: Compression, stored: &[u8], size: usize, out: &mut V
         Compression::BROTLI(_) => read(&mut brotli_decompressor::Decompressor::new(stored, 4096), into)?,
         Compression::ZSTD(_) => zstd::bulk::decompress_to_buffer(stored, into).map_err(|e| e.to_string())?,
         Compression::LZ4_RAW => lz4_flex::block::decompress_into(stored, into).map_err(|e| e.to_string())?,
-        // LZ4 blocks in Hadoop frames. Some writers left out the frames.
+        // LZ4 blocks in Hadoop frames. Some writers omit the frames.
         Compression::LZ4 => match hadoop(stored, into) {
             Some(unpacked) => unpacked,
             None => lz4_flex::block::decompress_into(stored, into).map_err(|e| e.to_string())?,
@@ -60,7 +60,8 @@ fn read(from: &mut impl Read, into: &mut [u8]) -> Result<usize, String> {
     }
 }
 
-/// Unpacks Hadoop frames: unpacked length and packed length (4 bytes each, big-endian), then an LZ4 block.
+/// Unpacks Hadoop frames: unpacked length and packed length (4 bytes each, big-endian), then an LZ4 block. Returns the
+/// unpacked size in bytes; `None` if the bytes are malformed.
 fn hadoop(mut stored: &[u8], into: &mut [u8]) -> Option<usize> {
     let mut filled = 0usize;
     while !stored.is_empty() {

@@ -24,14 +24,14 @@ const MOST: u64 = 64 << 20;
 const MEMORY: u64 = 1 << 30;
 pub(super) const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
-/// The two columns of ids and the row groups of a Parquet file.
+/// The two id columns and the row groups of a Parquet file.
 #[derive(Debug)]
 pub(super) struct IdColumns {
     pub ends: [IdColumn; 2],
     pub groups: Vec<RowGroup>,
     /// Number of rows in all groups.
     pub rows: u64,
-    /// Upper bound in bytes of the memory for decoding the footer.
+    /// Upper bound on the memory in bytes for decoding the footer.
     pub opening: u64,
     /// Names of the other numeric columns.
     pub others: Vec<String>,
@@ -50,24 +50,24 @@ pub(crate) fn unread(part: &Part) -> Option<UnreadColumns> {
 /// A row group: consecutive rows of a Parquet table.
 #[derive(Debug)]
 pub(super) struct RowGroup {
-    /// Index of the row group in the file, from 0.
+    /// Index of the row group in the file.
     pub number: usize,
     /// Number of rows, at least one.
     pub rows: u64,
-    /// The columns of the two ends of the edges.
+    /// The two column chunks with the ids of the edges' ends.
     pub chunks: [ColumnChunk; 2],
 }
 
 /// The pages of one column in a row group.
 #[derive(Debug, Clone)]
 pub(super) struct ColumnChunk {
-    /// Offset of the first page. The last page ends at `end`.
+    /// Offset of the first page in the file. The last page ends at `end`.
     pub at: u64,
     pub end: u64,
     /// Unpacked size in bytes of the pages and their headers, as the footer declares it.
     pub size: u64,
     pub codec: Compression,
-    /// The largest value as a signed number, according to the statistics in the footer.
+    /// The largest value, as a signed number, according to the statistics in the footer.
     pub largest: Option<i64>,
 }
 
@@ -75,7 +75,7 @@ impl IdColumns {
     /// Reads the footer of a Parquet file.
     ///
     /// # Errors
-    /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
+    /// Bad input if the file is damaged or not Parquet, or if the id columns are missing or can't be ids.
     pub fn read(part: &Part) -> Result<IdColumns> {
         let path = &part.path;
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
@@ -100,14 +100,14 @@ impl IdColumns {
         IdColumns::of(part, &metadata, start, opening)
     }
 
-    /// Extracts the columns of ids and the row groups from the footer, which starts at byte `start` of the file.
+    /// Extracts the id columns and the row groups from the footer, which starts at byte `start` of the file.
     fn of(part: &Part, metadata: &ParquetMetaData, start: u64, opening: u64) -> Result<IdColumns> {
         let file = metadata.file_metadata();
         let ends = schema::ends(part, file.schema_descr())?;
         let mut groups = Vec::with_capacity(metadata.num_row_groups());
         let mut rows = 0u64;
         for (number, group) in metadata.row_groups().iter().enumerate() {
-            // In a group without rows, the offsets of pages are meaningless.
+            // In a group without rows, the page offsets are meaningless.
             if group.num_rows() != 0 {
                 let group = RowGroup::of(part, group, number, &ends, start)?;
                 rows = rows.saturating_add(group.rows);
@@ -187,7 +187,7 @@ impl ColumnChunk {
 const SMALLER: &str = "write it again with larger row groups, or with the columns of ids alone";
 const ENCRYPTED: &str = "decrypt it first, with the keys, by the library that wrote it";
 
-/// Returns an upper bound in bytes of the memory for decoding a footer, from the lengths of its lists of columns and
+/// Returns an upper bound on the memory in bytes for decoding a footer, from the lengths of its lists of columns and
 /// row groups; `None` if the footer is malformed.
 fn memory(footer: &[u8]) -> Option<u64> {
     let mut counts = [0; 2];
@@ -200,12 +200,13 @@ fn memory(footer: &[u8]) -> Option<u64> {
         _ => Some(false),
     })?;
     let [columns, groups] = counts;
-    // A column of a row group takes about 450 bytes, with its statistics; a column of the schema takes less than 1 KiB.
+    // A column of a row group needs about 450 bytes, with its statistics; a column of the schema needs less than 1
+    // KiB.
     let of_groups = groups.checked_mul(columns.checked_mul(512)?.checked_add(256)?)?;
     of_groups.checked_add(columns.checked_mul(1024)?)?.checked_add(footer.len() as u64)
 }
 
-/// Reads the footer of a Parquet file. Returns its bytes and their offset.
+/// Reads the footer of a Parquet file. Returns its bytes and its file offset.
 fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     let path = &part.path;
     let read = |bytes: &mut [u8], at: u64| file.read_exact_at(bytes, at).map_err(|e| Error::unreadable(path, &e));
@@ -252,7 +253,7 @@ fn damaged(part: &Part, at: u64, expected: impl Into<String>, found: impl Into<S
     Error::input(&part.path, At::Byte(at), expected, found, DAMAGED)
 }
 
-/// Returns the advice for a user who wants the weights of a Parquet table with ids in the columns `u` and `v`.
+/// Returns the advice for reading the weights of a Parquet table whose id columns are `u` and `v`.
 fn with_weights(path: &Path, [u, v, weight]: [&str; 3]) -> String {
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '));
     let [u, v, weight] = [u, v, weight].map(|name| if is_plain(name) { name } else { "NAME" });

@@ -5,7 +5,7 @@ use parquet::basic::Encoding;
 
 use super::thrift::{Compact, INT32, STRUCT, TRUE};
 
-/// Maximum size of a header in bytes, including the statistics of a numeric column.
+/// Maximum size of a page header in bytes, including the statistics of a numeric column.
 pub(super) const MOST: usize = 64 << 10;
 
 /// The header of a Parquet page.
@@ -13,10 +13,10 @@ pub(super) const MOST: usize = 64 << 10;
 pub(super) struct Header {
     /// Size of the header itself in bytes.
     pub length: usize,
-    /// Size in bytes of the page as stored in the file; `size` is the size after unpacking.
+    /// Size in bytes of the page as stored in the file; `size` is the unpacked size.
     pub stored: usize,
     pub size: usize,
-    /// The checksum of the stored bytes, if the header has one.
+    /// Checksum of the stored bytes, if the header contains one.
     pub crc: Option<u32>,
     pub kind: PageKind,
 }
@@ -25,15 +25,15 @@ pub(super) struct Header {
 pub(super) enum PageKind {
     /// A page of values, packed as a whole.
     Data { values: u32, encoding: Encoding, levels: Encoding },
-    /// A page of values after `levels` bytes of definition levels, which are not packed.
+    /// A page of values that follow `levels` bytes of definition levels, which are not packed.
     Data2 { values: u32, nulls: u32, rows: u32, encoding: Encoding, levels: usize, packed: bool },
-    /// The distinct values that pages of the column refer to.
+    /// The dictionary: the distinct values to which other pages of the column refer.
     Dictionary { values: u32, encoding: Encoding },
-    /// A page of another kind, such as an index, which is not read.
+    /// A page of another kind, such as an index. It is not read.
     Other,
 }
 
-/// The integers and booleans of a Thrift struct, by field number.
+/// The integers and booleans of a Thrift struct, indexed by field id.
 type StructFields = [Option<i32>; 9];
 
 impl Header {
@@ -66,7 +66,7 @@ impl Header {
             }
             3 => {
                 let fields = data2?;
-                // Only lists have repetition levels, so these must be 0 bytes; the sum includes them.
+                // Only lists have repetition levels, so these are 0 bytes long in a valid file; the sum includes them.
                 let levels = size(fields[5])?.checked_add(size(fields[6])?)?;
                 let (values, nulls, rows) = (count(fields[1])?, count(fields[2])?, count(fields[3])?);
                 let packed = fields[7] != Some(0);
@@ -97,17 +97,17 @@ fn numbers(compact: &mut Compact<'_>, into: &mut Option<StructFields>) -> Option
     Some(true)
 }
 
-/// Returns the encoding with this number; `None` if it can't encode integers, strings or levels.
+/// Returns the encoding with this Parquet code; `None` if it can't encode integers, strings or levels.
 fn encoding(number: i32) -> Option<Encoding> {
     Some(match number {
         0 => Encoding::PLAIN,
-        // 2 is the older number of dictionary encoding, 8 the newer.
+        // 2 is the older code of dictionary encoding, 8 the newer.
         2 | 8 => Encoding::RLE_DICTIONARY,
         3 => Encoding::RLE,
         #[expect(deprecated, reason = "levels of old files are in it")]
         4 => Encoding::BIT_PACKED,
         5 => Encoding::DELTA_BINARY_PACKED,
-        // These two are not read, but refused by name.
+        // The next two are not supported, but errors name them.
         6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
         7 => Encoding::DELTA_BYTE_ARRAY,
         9 => Encoding::BYTE_STREAM_SPLIT,

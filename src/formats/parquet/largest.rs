@@ -12,8 +12,8 @@ use crate::error::Result;
 /// Number of row groups to sample if the footer has no statistics.
 const GROUPS: usize = 32;
 
-/// Returns the largest id of a Parquet file plus one, from the statistics of the footer, or else from the first rows of
-/// some row groups.
+/// Returns 1 + the largest id of a Parquet file, from the statistics of the footer, or else from the first rows of some
+/// row groups.
 ///
 /// # Errors
 /// Bad input if the file is damaged or not Parquet.

@@ -1,5 +1,5 @@
-//! Computes limits of a file's page sizes from a sample of its pages, before the file is read, so that only the memory
-//! that pages need is reserved.
+//! Estimates limits on a file's page sizes from a sample of its pages, before the file is read. So only the memory that
+//! pages need is reserved.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,18 +15,18 @@ use crate::formats::part::TableSummary;
 
 /// Number of row groups to sample.
 const GROUPS: usize = 64;
-/// Number of pages to sample at the start of each column. With a dictionary, the first page may be small.
+/// Number of pages to sample at the start of each column. The first page after a dictionary may be small.
 const PAGES: usize = 4;
 /// Number of bytes to read for a page header; a usual header with statistics is smaller.
 const PREFIX: usize = 4096;
-/// Smallest limit of a page in bytes; most writers make pages of 1 MiB.
+/// Smallest value of a limit on page sizes, in bytes. Most writers produce pages of 1 MiB.
 const LEAST: u64 = 2 << 20;
-/// If the pages of a file take more memory than this many bytes, one thread reads the file.
+/// If a thread needs more memory than this many bytes for its pages, a single thread reads the whole file.
 const HEAVY: u64 = 64 << 20;
-/// Memory for the numbers of a batch, in bytes.
+/// Memory in bytes for the ids of a batch.
 const BATCH: u64 = 256 << 10;
 
-/// Maximum size in bytes of an unpacked page of values, and of an unpacked dictionary.
+/// Maximum unpacked size in bytes of a page of values, and of a dictionary.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PageLimits {
     pub page: u64,
@@ -34,7 +34,7 @@ pub(super) struct PageLimits {
 }
 
 impl PageLimits {
-    /// Computes the limits of one column from a sample of its pages.
+    /// Estimates the limits for one column from a sample of its pages.
     ///
     /// # Errors
     /// Bad input if the file can't be read. A malformed header is reported when its page is read.
@@ -60,29 +60,28 @@ impl PageLimits {
                 at += (header.length + header.stored) as u64;
             }
         }
-        // No page of a column in a row group is larger than the size that the footer declares for the column.
+        // No page of a column chunk is larger than the size that the footer declares for the chunk.
         let all = table.groups.iter().map(|group| group.chunks[column].size).max().unwrap_or(0);
         let more = |size: u64| (size + size / 2).max(LEAST).min(all);
         Ok(PageLimits { page: more(seen.page), dictionary: more(seen.dictionary) })
     }
 
-    /// Returns the memory that is needed to read a column, in bytes.
+    /// Returns the memory that reading a column needs, in bytes.
     fn memory(self, strings: bool, chunk: impl Iterator<Item = ColumnChunk>) -> u64 {
         let (mut packed, mut codec) = (false, 0);
         for chunk in chunk {
             packed |= chunk.codec != Compression::UNCOMPRESSED;
             codec = codec.max(codec::memory(chunk.codec));
         }
-        // The current page stays in memory until the next one is read. Pages that are not packed stay in the mapped
-        // file.
+        // The current page stays in memory until the next one is read. Uncompressed pages stay in the mapped file.
         let pages = if packed { 2 * self.page } else { 0 };
-        // A string of a dictionary takes at least four bytes there, and forty once it is decoded.
+        // A string needs at least four bytes in a dictionary page, and forty after decoding.
         let times = if strings { 12 } else { 2 };
         pages + times * self.dictionary + codec
     }
 }
 
-/// Returns the limits of the page sizes of both columns of ids.
+/// Returns the limits on the page sizes of both id columns.
 ///
 /// # Errors
 /// Bad input if the file can't be read.
@@ -98,15 +97,15 @@ fn memory(table: &IdColumns, limits: [PageLimits; 2]) -> u64 {
     BATCH + header::MOST as u64 + column(0) + column(1)
 }
 
-/// Returns true if the pages are so large that one thread should read the whole file.
+/// Returns true if the pages are so large that a single thread should read the whole file.
 pub(super) fn is_heavy(table: &IdColumns, limits: [PageLimits; 2]) -> bool {
     memory(table, limits) > HEAVY
 }
 
-/// Returns the summary of a Parquet file, which needs only the footer and a sample of page headers.
+/// Returns the summary of a Parquet file, from its footer and a sample of page headers.
 ///
 /// # Errors
-/// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
+/// Bad input if the file is damaged or not Parquet, or if the id columns are missing or can't be ids.
 pub(crate) fn summary(part: &Part) -> Result<TableSummary> {
     let table = IdColumns::read(part)?;
     let limits = limits(part, &table)?;

@@ -1,18 +1,18 @@
-//! Reads Parquet: two integer columns of a table, decoded by the crate `parquet`, in builds with the feature of that
-//! name.
+//! Reads Parquet: two integer or string columns of a table, decoded by the crate `parquet`, in builds with the feature
+//! of that name.
 //!
 //! The units of work are row groups: a thread reads both columns of a row group, one page of each at a time. This
-//! module finds, checks and unpacks pages (`pages`), because their headers decide what is allocated. The crate
-//! decodes the pages and the footer. If a page of a file is very large, one thread reads the whole file.
+//! module finds, checks and unpacks pages (`pages`), because their headers determine how much memory is allocated. The
+//! crate decodes the pages and the footer. If a page of a file is very large, one thread reads the whole file.
 //!
 //! | file | what it contains |
 //! |---|---|
-//! | `footer`, `schema` | the footer, checked against the file; which columns are the ids |
-//! | `limits` | limits of page sizes, and the memory that pages need |
+//! | `footer`, `schema` | the footer, checked against the file; selection of the id columns |
+//! | `limits` | limits on page sizes, and the memory that pages need |
 //! | `header`, `thrift`, `pages`, `codec` | the pages of a column, unpacked |
 //! | `rows` | batches of edges from the columns of a row group |
 //! | `units` | the assignment of row groups to threads |
-//! | `absent` | the replacement for all of this in builds without the feature |
+//! | `absent` | replacement for all of this in builds without the feature |
 
 mod codec;
 mod footer;
@@ -30,8 +30,8 @@ pub(super) use {footer::unread, largest::largest, limits::summary, units::Units}
 use crate::formats::part::TableSummary;
 use crate::formats::{Format, Part};
 
-/// Returns the summary of a file's footer, which is read once; `None` if the file is not Parquet, or if the footer
-/// can't be read, which the scan reports.
+/// Returns the summary of a file's footer. Reads the footer only once. Returns `None` if the file is not Parquet, or if
+/// the footer can't be read; in the second case the scan reports the error.
 pub(super) fn summary_of(part: &Part) -> Option<TableSummary> {
     if part.format != Format::Parquet {
         return None;

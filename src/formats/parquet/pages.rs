@@ -1,7 +1,7 @@
 //! Reads and unpacks the pages of a column in a row group, in order; the crate `parquet` decodes them.
 //!
-//! A header is checked before memory is allocated for it. The sizes in it must fit the bytes of the column, the rows of
-//! the row group, and the memory that was reserved.
+//! A header is checked before memory is allocated for its page. The sizes in it must be consistent with the bytes of
+//! the column, the rows of the row group, and the memory that was reserved.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use super::thrift::Compact;
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::map::MappedFile;
 
-/// Minimum number of bytes of the file to load into memory at once.
+/// Minimum number of bytes of the file to load into memory at a time.
 const STRIDE: u64 = 1 << 20;
 
-/// Names the current page of a column in error messages.
+/// Name and position of the current page of a column, for error messages.
 #[derive(Clone)]
 pub(super) struct PagePlace {
     path: PathBuf,
@@ -45,7 +45,7 @@ impl PagePlace {
     }
 }
 
-/// A reader of the pages of a column.
+/// Reader of the pages of a column in a row group.
 pub(super) struct Pages {
     pub place: PagePlace,
     map: Arc<MappedFile>,
@@ -54,16 +54,16 @@ pub(super) struct Pages {
     bytes: usize,
     strings: bool,
     optional: bool,
-    /// Offset of the next byte to read. The column ends at `end`, and bytes before `ready` are in memory.
+    /// File offset of the next byte to read. The column ends at `end`, and bytes before `ready` are in memory.
     at: u64,
     end: u64,
     ready: u64,
-    /// Number of rows that are still to be read.
+    /// Number of rows that remain to be read.
     rows: u64,
     has_dictionary: bool,
 }
 
-/// Bytes of a mapped file, which stays mapped while they are in use.
+/// A range of a mapped file, which stays mapped while the range is in use.
 struct MappedBytes {
     map: Arc<MappedFile>,
     range: Range<usize>,
@@ -76,7 +76,7 @@ impl AsRef<[u8]> for MappedBytes {
 }
 
 impl Pages {
-    /// Returns a reader of the pages of column `nth` of a row group.
+    /// Creates a reader of the pages of column `nth` of a row group.
     pub fn new(
         path: &Path,
         map: &Arc<MappedFile>,
@@ -102,7 +102,7 @@ impl Pages {
         }
     }
 
-    /// Loads the file up to byte `to` into memory.
+    /// Loads the file up to offset `to` into memory.
     fn populate(&mut self, to: u64) -> Result<()> {
         if to > self.ready {
             let to = to.max(self.ready + STRIDE).min(self.end);
@@ -113,11 +113,11 @@ impl Pages {
         Ok(())
     }
 
-    /// Reads the next page that has values; `None` after the last one.
+    /// Returns the next page that contains values; `None` after the last one.
     fn next_page(&mut self) -> Result<Option<Page>> {
         loop {
             let before = self.place.at.swap(self.at, Relaxed);
-            // The memory pages of the previous page are dropped. Pages of memory at its two ends may be read again.
+            // Drops the previous page's bytes from memory. Memory pages at its two ends may be read again.
             self.map.drop_range(before as usize, self.at as usize);
             if self.at == self.end {
                 if self.rows > 0 {
@@ -143,7 +143,7 @@ impl Pages {
         }
     }
 
-    /// Unpacks the page at `range`; `None` if it is empty.
+    /// Unpacks the page in the byte range `range`; `None` if it contains no values.
     fn page(&mut self, header: &Header, range: Range<usize>) -> Result<Option<Page>> {
         match header.kind {
             PageKind::Other | PageKind::Data { values: 0, .. } | PageKind::Data2 { values: 0, .. } => Ok(None),
@@ -227,7 +227,8 @@ impl Pages {
         Ok(page.into())
     }
 
-    /// Returns the number of bytes at the start of a page that say which rows have a value (definition levels).
+    /// Returns the size in bytes of the definition levels at the start of a page, which mark the rows that have a
+    /// value.
     fn levels(&self, values: u32, encoding: Encoding, page: &[u8]) -> Result<usize> {
         let bytes = match encoding {
             Encoding::RLE => page.first_chunk().map(|bytes| 4 + u64::from(u32::from_le_bytes(*bytes))),
@@ -239,7 +240,8 @@ impl Pages {
         bytes.ok_or_else(|| self.place.damaged("definition levels in a page", "none"))
     }
 
-    /// Counts the values of a page, and checks that its data has the form on which the decoder relies.
+    /// Subtracts the values of a page from the remaining rows, and checks that its data has the form that the decoder
+    /// needs.
     fn check(&mut self, values: u32, encoding: Encoding, data: &[u8]) -> Result<()> {
         let Some(left) = self.rows.checked_sub(values.into()) else {
             let found = format!("a page of {values}");
@@ -267,7 +269,7 @@ impl Pages {
     }
 }
 
-/// Returns true if delta-encoded values begin with a block of whole miniblocks and the right number of values.
+/// Returns true if delta-encoded values begin with a valid header: whole miniblocks, and the right number of values.
 fn is_delta(data: &[u8], values: u32, optional: bool) -> bool {
     let mut numbers = Compact::new(data);
     let mut next = || numbers.unsigned();

@@ -1,4 +1,4 @@
-//! Builds batches of edges from both columns of a row group.
+//! Builds batches of edges from both id columns of a row group.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::process::panics::catch_panic;
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
 
-/// A reader of the ids of one column.
+/// Reader of the ids of one column.
 struct IdReader {
     place: PagePlace,
     signed: bool,
     numbers: IdNumbers,
     levels: Vec<i16>,
-    /// The bitwise or of all 64-bit ids in the batch; 0 for a 32-bit column.
+    /// Bitwise OR of all 64-bit ids in the batch; 0 for a 32-bit column.
     bits: u64,
 }
 
-/// The numbers of a batch, and their reader.
+/// The values of a batch, and their reader.
 enum IdNumbers {
     Of32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Of64(ColumnReaderImpl<Int64Type>, Vec<i64>),
@@ -52,7 +52,7 @@ impl IdReader {
         IdReader { place, signed: end.signed, numbers, levels: Vec::with_capacity(BATCH), bits: 0 }
     }
 
-    /// Reads up to `rows` rows. Returns how many rows it read, and how many of them have a value.
+    /// Reads up to `rows` rows. Returns the number of rows read, and the number of these rows that have a value.
     ///
     /// # Errors
     /// Bad input if pages are damaged.
@@ -77,7 +77,7 @@ impl IdReader {
     /// Reads the ids of the next `rows` rows.
     ///
     /// # Errors
-    /// Bad input if rows are missing or have no id, and if numbers are negative.
+    /// Bad input if rows are missing or have no id, and if ids are negative or invalid strings.
     fn read(&mut self, rows: usize) -> Result<()> {
         let (found, values) = self.take(rows)?;
         if values < found {
@@ -118,7 +118,7 @@ impl IdReader {
     }
 }
 
-/// Reads up to `rows` rows. Returns how many rows it read, and how many of them have a value.
+/// Reads up to `rows` rows. Returns the number of rows read, and the number of these rows that have a value.
 fn batch<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
@@ -131,7 +131,7 @@ fn batch<T: DataType>(
     Ok((rows, values))
 }
 
-/// A reader of the edges of a row group.
+/// Reader of the edges of a row group.
 pub(super) struct RowGroupReader {
     columns: [IdReader; 2],
     narrow: Vec<[u32; 2]>,
@@ -140,7 +140,7 @@ pub(super) struct RowGroupReader {
 }
 
 impl RowGroupReader {
-    /// Opens both columns of row group `nth` in a mapped file.
+    /// Opens both id columns of the row group at index `nth` of a mapped file.
     pub fn open(
         table: &IdColumns,
         path: &Path,
@@ -156,7 +156,7 @@ impl RowGroupReader {
         RowGroupReader { columns, narrow: Vec::with_capacity(BATCH), wide: Vec::new(), left: group.rows }
     }
 
-    /// Hands up to `most` edges to `sink`. Returns their number, which is 0 after the last edge.
+    /// Passes up to `most` edges to `sink`. Returns their number, which is 0 after the last edge.
     ///
     /// # Errors
     /// Bad input, and any error that the visitor returns.
@@ -183,7 +183,7 @@ impl RowGroupReader {
         Ok(rows)
     }
 
-    /// Checks that nothing follows the last row.
+    /// Checks that no row follows the last one.
     fn finish(&mut self) -> Result<()> {
         self.columns.iter_mut().try_for_each(|column| match column.take(1)? {
             (0, _) => Ok(()),

@@ -1,4 +1,4 @@
-//! Finds the columns of ids in a table, by their names or numbers, and checks that their types can be ids.
+//! Finds the id columns of a table, by their names or column numbers, and checks that their types can be ids.
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
@@ -10,17 +10,17 @@ use crate::formats::{Columns, IdKind, Part};
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
 const NUMBERS: &str = "columns of whole numbers (INT32 or INT64, not nested)";
 const STRINGS: &str = "choose columns of strings ([input] columns, convert --columns), or leave out ids = \"string\"";
-/// Maximum number of columns that a message names.
+/// Maximum number of columns that a message lists.
 const NAMED: usize = 12;
 
-/// A column of ids.
+/// An id column.
 #[derive(Debug, Clone)]
 pub(super) struct IdColumn {
     pub name: String,
-    /// Index among all leaves of the schema.
+    /// Index among all leaf columns of the schema.
     pub leaf: usize,
     pub description: ColumnDescPtr,
-    /// Size of a number in bytes, or of the length of a string.
+    /// Size in bytes of a number, or of the length prefix of a string.
     pub bytes: usize,
     /// Whether the ids are strings.
     pub strings: bool,
@@ -29,10 +29,10 @@ pub(super) struct IdColumn {
     pub optional: bool,
 }
 
-/// Returns the two columns of ids.
+/// Returns the two id columns.
 ///
 /// # Errors
-/// Bad input if the columns are missing or do not contain integers.
+/// Bad input if the columns are missing, or if their types can't be ids.
 pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<[IdColumn; 2]> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
@@ -85,7 +85,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<[IdColumn; 
     Ok([end(u)?, end(v)?])
 }
 
-/// Returns the names of the numeric columns that are not among the columns `ids`.
+/// Returns the names of the numeric columns other than the id columns `ids`.
 pub(super) fn others(schema: &SchemaDescriptor, ids: &[IdColumn; 2]) -> Vec<String> {
     let fields = schema.root_schema().get_fields();
     let is_other = |leaf: &usize| {
@@ -106,7 +106,7 @@ impl IdColumn {
     }
 }
 
-/// Returns true if a column has one string per row.
+/// Returns true if a column contains one string per row.
 fn is_text(field: &Type) -> bool {
     let info = field.get_basic_info();
     let repeated = info.has_repetition() && info.repetition() == Repetition::REPEATED;
@@ -115,7 +115,7 @@ fn is_text(field: &Type) -> bool {
     !field.is_group() && !repeated && !decimal && field.get_physical_type() == Physical::BYTE_ARRAY
 }
 
-/// Returns true if the numbers of a column may be negative; `None` if it does not have one integer per row.
+/// Returns whether the numbers of a column are signed; `None` if it does not contain one integer per row.
 fn signed(field: &Type) -> Option<bool> {
     let info = field.get_basic_info();
     let repeated = info.has_repetition() && info.repetition() == Repetition::REPEATED;
@@ -140,7 +140,7 @@ fn kind(field: &Type) -> String {
     }
     let info = field.get_basic_info();
     let physical = field.get_physical_type();
-    // The first word is enough of, for example, Timestamp(TimestampType { ... }).
+    // Only the first word, for example of Timestamp(TimestampType { ... }).
     let logical = info.logical_type_ref().map(|logical| format!("{logical:?}"));
     let logical = logical.as_ref().and_then(|text| text.split(|c: char| !c.is_alphanumeric()).next());
     match (logical, info.converted_type()) {
@@ -150,7 +150,7 @@ fn kind(field: &Type) -> String {
     }
 }
 
-/// Returns a list of a table's columns with their types.
+/// Returns a list of a table's columns with their types, for messages.
 fn listed(fields: &[&Type]) -> String {
     if fields.is_empty() {
         return "no column".into();

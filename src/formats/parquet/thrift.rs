@@ -1,7 +1,7 @@
 //! Parses Thrift's compact protocol, as far as Parquet's page headers and footers need it:
 //! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
-/// Type numbers of the fields in Thrift's compact protocol.
+/// Type codes of the fields in Thrift's compact protocol.
 pub(super) const TRUE: u8 = 1;
 pub(super) const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -15,10 +15,10 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 pub(super) const STRUCT: u8 = 12;
 
-/// Maximum nesting depth of structs to skip.
+/// Maximum nesting depth of skipped structs and lists.
 const DEPTH: u8 = 16;
 
-/// A parser of the compact protocol. Its methods return `None` at the end of the bytes, and for bytes that violate the
+/// Parser of the compact protocol. Its methods return `None` at the end of the bytes, and for bytes that violate the
 /// protocol.
 pub(super) struct Compact<'a> {
     bytes: &'a [u8],
@@ -59,13 +59,13 @@ impl<'a> Compact<'a> {
         Some((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
     }
 
-    /// Parses a signed number of 32 bits.
+    /// Parses a signed 32-bit number.
     pub fn int32(&mut self) -> Option<i32> {
         self.signed()?.try_into().ok()
     }
 
-    /// Calls `take` with the number and type of every field of a struct. `take` parses the field, or returns false to
-    /// have it skipped.
+    /// Calls `take` with the id and the type code of every field of a struct. `take` parses the field, or returns
+    /// false to have it skipped.
     pub fn fields(&mut self, mut take: impl FnMut(&mut Self, i16, u8) -> Option<bool>) -> Option<()> {
         self.each(0, &mut take)
     }
@@ -119,7 +119,7 @@ impl<'a> Compact<'a> {
         Some(count)
     }
 
-    /// Skips an element of a list. In a list, booleans are bytes.
+    /// Skips an element of a list or map. There, a boolean occupies one byte.
     fn skip_element(&mut self, kind: u8, depth: u8) -> Option<()> {
         match kind {
             TRUE | FALSE => self.skip_bytes(1),

@@ -1,9 +1,9 @@
 //! Assigns the row groups of a file to the threads of a scan.
 //!
-//! A row group has one chunk number for every [`ROWS`] rows, but at least one. A file has at least as many chunk
-//! numbers as chunks of bytes to be hashed. The thread that takes the first number of a group reads the whole group,
-//! and reports each number as done once its rows are read. So a visitor that restores the order of the input never has
-//! to keep more edges than [`ROWS`].
+//! A row group has one chunk index for every [`ROWS`] rows, but at least one. A file has at least as many chunk indices
+//! as chunks of bytes to be hashed. The thread that takes the first chunk index of a group reads the whole group. It
+//! reports each index as done when its rows have been read. So a visitor that restores the order of the input never has
+//! to buffer more than [`ROWS`] edges.
 
 use crate::formats::bytes::map::MappedFile;
 use crate::formats::pass::state::WorkResult;
@@ -16,7 +16,7 @@ use super::limits::{self, PageLimits};
 use super::rows::RowGroupReader;
 use crate::error::Result;
 
-/// Number of rows per chunk number.
+/// Number of rows per chunk index.
 const ROWS: usize = 1 << 20;
 /// Number of batches between two reports of progress.
 const TURN: usize = 64;
@@ -28,16 +28,16 @@ pub(crate) struct Units {
     map: Arc<MappedFile>,
     table: IdColumns,
     limits: [PageLimits; 2],
-    /// For each unit (row groups that one thread reads): its first chunk number, and the index of its first row group.
+    /// For each unit (row groups that one thread reads): its first chunk index, and the index of its first row group.
     units: Vec<(u64, usize)>,
-    /// The first chunk number that belongs to no row group.
+    /// The first chunk index that belongs to no row group.
     ends: u64,
-    /// How many chunk numbers the file has.
+    /// Number of chunk indices of the file.
     count: u64,
 }
 
 impl Units {
-    /// Returns how many chunk numbers the file has.
+    /// Returns the number of chunk indices of the file.
     pub fn chunks(&self) -> u64 {
         self.count
     }
@@ -45,7 +45,8 @@ impl Units {
     /// Opens Parquet file `index` of the input.
     ///
     /// # Errors
-    /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
+    /// Bad input if the file is damaged or not Parquet, if the id columns are missing or can't be ids, or if the pass
+    /// reads weights.
     pub fn open(shared: &ScanState<'_>, index: usize) -> Result<Units> {
         let part = &shared.parts[index];
         let table = IdColumns::read(part)?;
@@ -68,8 +69,8 @@ impl Units {
         Ok(Units { map, table, limits, units, ends, count })
     }
 
-    /// Does the work of chunk `number`: hashes its part of the file, and reads the row groups that begin there. `first`
-    /// is the first chunk number of the file in the scan.
+    /// Does the work of chunk `number`: hashes its fraction of the file, and reads the row groups that begin there.
+    /// `first` is the index of the file's first chunk among all chunks of the scan.
     ///
     /// # Errors
     /// Bad input, and any error that the visitor or the watch returns.
@@ -94,7 +95,7 @@ impl Units {
         Ok(())
     }
 
-    /// Reads row group `group`. Reports each of its chunk numbers as done once the rows of that number are read.
+    /// Reads row group `group`. Reports each of its chunk indices as done when the rows of that index have been read.
     fn group(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_>) -> Result<()> {
         let shared = end.shared;
         let path = &shared.parts[end.index].path;
@@ -120,7 +121,7 @@ impl Units {
         Ok(())
     }
 
-    /// Hashes the chunks of bytes that belong to chunk number `number`.
+    /// Hashes the chunks of bytes that belong to chunk index `number`.
     fn hash(&self, shared: &ScanState<'_>, index: usize, number: u64) -> Result<()> {
         let bytes = self.map.bytes();
         let chunks = shared.chunks(index);
@@ -141,18 +142,19 @@ impl Units {
     }
 }
 
-/// Reports the chunk numbers of a unit as done, one after the other.
+/// Progress through the chunk indices of a unit (row groups that one thread reads).
 struct ChunkNumbers<'a, 's> {
     units: &'a Units,
     shared: &'a ScanState<'s>,
     index: usize,
-    /// The first chunk number of the file in the scan. `next` is the file's next chunk number to report.
+    /// Index of the file's first chunk among all chunks of the scan. `next` is the next chunk index, within the file,
+    /// to report.
     first: u64,
     next: u64,
 }
 
 impl ChunkNumbers<'_, '_> {
-    /// Reports the next chunk number as done, after all its edges were handed to the visitor.
+    /// Reports the next chunk index as done, after passing all its edges to the visitor.
     fn end(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         let (shared, number) = (self.shared, self.next);
         self.next += 1;
@@ -164,7 +166,7 @@ impl ChunkNumbers<'_, '_> {
     }
 }
 
-/// Returns the start of part `number` if `count` things are divided into `parts` equal parts.
+/// Returns the start of part `number` if `count` items are divided into `parts` equal parts.
 fn share(count: u64, number: u64, parts: u64) -> u64 {
     (u128::from(count) * u128::from(number) / u128::from(parts.max(1))) as u64
 }

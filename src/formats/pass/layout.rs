@@ -1,5 +1,4 @@
-//! How a file is laid out in its format: where the body begins, where the body may be split, and how each part is
-//! parsed.
+//! The layout of a file in its format: where the body begins, where it may be split, and how its bytes are parsed.
 
 use crate::formats::bytes::tokens::{excerpt, next_line};
 use crate::formats::metis::{self, Cursor};
@@ -12,17 +11,17 @@ use crate::formats::{
 /// The layout of a file's body.
 #[derive(Debug, Clone)]
 pub(crate) enum BodyLayout {
-    /// Pairs of integers.
+    /// Binary pairs of integers.
     Rows(Int),
     /// Packed edges of the Graph500 reference.
     Packed,
-    /// Ends of edges in arrays, which `formats/arrays` reads.
+    /// Arrays with the ends of edges, which `formats/arrays` reads.
     Arrays,
     /// Lines with one edge and perhaps a weight.
     Lines(Grammar),
-    /// Lines of several columns.
+    /// Lines of a table, with the ids in any columns.
     Table(TableGrammar),
-    /// Lines whose ids are strings.
+    /// Lines with string ids.
     Strings(TableGrammar),
     Metis(metis::MetisGrammar),
 }
@@ -53,7 +52,7 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
 }
 
 impl BodyLayout {
-    /// Returns the size of a record in bytes, if it is fixed.
+    /// Returns the size of a record in bytes, or `None` if records have no fixed size.
     pub fn record(&self) -> Option<usize> {
         match self {
             BodyLayout::Packed => Some(graph500::EDGE),
@@ -62,8 +61,8 @@ impl BodyLayout {
         }
     }
 
-    /// Returns the offset of the first record that starts at or after `at`. `data` is the whole file, whose body starts
-    /// at `body`.
+    /// Returns the offset of the first record that starts at or after `at`. `data` is the whole file, whose body
+    /// starts at `body`.
     pub fn cut(&self, data: &[u8], body: usize, at: usize) -> Result<usize, Fault> {
         if at <= body {
             return Ok(body);
@@ -85,8 +84,8 @@ impl BodyLayout {
         Ok(next)
     }
 
-    /// Returns how many bytes of `data`, the next bytes of a stream, can be parsed now; `None` if more bytes are needed
-    /// first.
+    /// Returns the number of bytes of `data`, the next bytes of a stream, that can be parsed now; `None` if more bytes
+    /// are needed first.
     pub fn cut_stream(&self, data: &[u8]) -> Result<Option<usize>, Fault> {
         if let Some(record) = self.record() {
             return Ok(Some(data.len() / record * record).filter(|n| *n > 0));
@@ -115,7 +114,7 @@ impl BodyLayout {
         }
     }
 
-    /// Checks that a body of fixed-size records ends with a whole record.
+    /// Checks that a body of `length` bytes with fixed-size records ends with a complete record.
     pub fn whole(&self, length: usize) -> Result<(), Fault> {
         match self.record() {
             Some(record) if !length.is_multiple_of(record) => {

@@ -1,4 +1,4 @@
-//! The state that the threads of a pass over an input share: the layout of each file, and the chunks of each rank.
+//! The state that the threads of a pass over an input share: the layout of each file, and the chunks of each process.
 
 pub mod layout;
 pub mod share;

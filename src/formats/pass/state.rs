@@ -16,7 +16,7 @@ use crate::formats::{
 };
 use crate::process::threads::spawn;
 
-/// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
+/// Size in bytes of a chunk of an uncompressed file, and of a chunk of the checksum of any file.
 pub(crate) const CHUNK: usize = 8 << 20;
 
 /// Maximum number of vertices that a header may declare.
@@ -27,51 +27,52 @@ pub(crate) struct ScanState<'a> {
     pub parts: &'a [Part],
     /// Size of a chunk in bytes.
     pub chunk: usize,
-    /// The share of the input that this rank reads.
+    /// The share of the input that this process reads.
     pub share: Share<'a>,
     pub ordered: bool,
     pub weights: Weights,
     watch: &'a dyn Watch,
     stop: AtomicBool,
     failure: Mutex<Option<(ErrorPlace, Error)>>,
-    /// The state of the scan of each file.
+    /// The state of each file.
     pub seen: Vec<PartState>,
-    /// The narrowest type that fits all weights so far, encoded by [`word_of`].
+    /// The narrowest type that can represent all weights so far, encoded by [`word_of`].
     pub found: AtomicU64,
-    /// The first integer weight so far that f32 can't represent exactly, with the error for it.
+    /// The error for the first integer weight so far that f32 can't represent exactly, and its position.
     pub rounded: Mutex<Option<(ErrorPlace, Error)>>,
     pub threads: usize,
-    /// The numbering of ids that are strings, once there is one.
+    /// Dictionary of string ids; `None` until it has been built.
     pub numbering: Option<Arc<dyn FindNames>>,
 }
 
-/// The state of a scan of one file.
+/// The state of one file in a scan.
 #[derive(Default)]
 pub(crate) struct PartState {
-    /// The header, once it is read.
+    /// The header, after it has been read.
     pub head: OnceLock<Head>,
-    /// A hash for every chunk of the file.
+    /// The hash of each chunk of the file.
     pub hashes: Vec<AtomicU64>,
-    /// Hashes of weights in a separate file, if the caller wants weights. A plain file has one hash per chunk. A packed
-    /// file has a single hash: the sum over its blocks, because they are parsed in any order.
+    /// Hashes of a separate weights file, if the pass needs weights. An uncompressed file has one hash per chunk. A
+    /// packed file has a single hash, the sum over its blocks, because blocks are parsed in any order.
     pub weights_hashes: Vec<AtomicU64>,
-    /// The vertex of the first line of each chunk, for plain METIS files.
+    /// The vertex of the first line in each chunk, for uncompressed METIS files.
     pub first_vertices: OnceLock<Vec<u64>>,
     /// Number of edges so far.
     pub entries: AtomicU64,
     /// Number of vertex lines, for METIS files.
     pub rows: AtomicU64,
-    /// Number of edges that have a weight.
+    /// Number of edges with a weight.
     pub weighted: AtomicU64,
-    /// The sum of [`EdgeCounts::balance`] over all parsed edges.
+    /// Sum of [`EdgeCounts::balance`] over all parsed edges.
     pub balance: AtomicU64,
 }
 
-/// The place of an error: index of the file, and number of the chunk. Of several errors, the first one is reported.
+/// Position of an error: file index and chunk index. If several errors occur, the one with the lowest position is
+/// reported.
 pub(crate) type ErrorPlace = (usize, u64);
 
 impl<'a> ScanState<'a> {
-    /// Creates the state of a pass over `parts` by `threads` threads, in chunks of `chunk` bytes.
+    /// Creates the state of a pass over `parts` with `threads` threads and chunks of `chunk` bytes.
     pub fn new(
         parts: &'a [Part],
         (chunk, weights): (usize, Weights),
@@ -104,8 +105,8 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Adds the hash of the weights of a chunk, or of a block of a packed file. The hash is ignored if the weights file
-    /// did not exist when the scan began, because other threads may not have read it.
+    /// Adds the hash of the weights of a chunk, or of a block of a packed file. The hash is ignored if the weights
+    /// file did not exist when the scan began, because other threads may not have read it.
     pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
         let places = &self.seen[part].weights_hashes;
         let place =
@@ -119,7 +120,7 @@ impl<'a> ScanState<'a> {
         self.stop.load(Relaxed)
     }
 
-    /// Records `error` if it comes first in the input, and stops all threads.
+    /// Records `error` if its position is before that of any earlier error, and stops all threads.
     pub fn fail(&self, place: ErrorPlace, error: Error) {
         let mut failure = self.failure.lock();
         if failure.as_ref().is_none_or(|(first, _)| place < *first) {
@@ -128,12 +129,12 @@ impl<'a> ScanState<'a> {
         self.stop.store(true, Relaxed);
     }
 
-    /// Starts a thread of the pass. If the system does not start it, the pass fails, and false is returned.
+    /// Starts a thread of the pass. If the thread can't be started, the pass fails, and the result is false.
     pub fn spawn<'scope>(&self, scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Send + 'scope) -> bool {
         spawn(scope, work).map_err(|error| self.fail((0, 0), error)).is_ok()
     }
 
-    /// Returns the error that comes first in the input, if there was one.
+    /// Returns the error with the lowest position, if any.
     pub fn check(&self) -> Result<()> {
         self.failure.lock().take().map_or(Ok(()), |(_, error)| Err(error))
     }
@@ -152,7 +153,8 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Keeps the first integer weight of the input that f32 can't represent exactly. `error` makes the error for it.
+    /// Records the error for the first integer weight of the input that f32 can't represent exactly. `error` converts
+    /// it for the user.
     pub fn note_rounded(&self, place: ErrorPlace, rounded: Option<Stop>, error: impl Fn(Stop) -> Error) {
         let Some(stop) = rounded else { return };
         let mut first = self.rounded.lock();
@@ -161,10 +163,10 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Sets the header of a file. The thread that reads the header calls this once.
+    /// Stores the header of a file. The thread that reads the header calls this once.
     ///
     /// # Errors
-    /// [`Error::Usage`] if weights are read and the file has none; bad input if the header declares more than
+    /// [`Error::Usage`] if the pass reads weights and the file has none; bad input if the header declares more than
     /// [`MOST_VERTICES`] vertices.
     pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
         if self.weights.is_read() && !head.weighted {
@@ -186,17 +188,17 @@ impl<'a> ScanState<'a> {
         Ok(self.seen[part].head.get_or_init(|| head))
     }
 
-    /// Returns the header of a file, if it was read.
+    /// Returns the header of a file, if it has been read.
     pub fn head(&self, part: usize) -> Option<&Head> {
         self.seen[part].head.get()
     }
 
-    /// Returns the layout of a file, if its header was read.
+    /// Returns the layout of a file, if its header has been read.
     pub fn layout(&self, part: usize) -> Option<&BodyLayout> {
         self.head(part).map(|head| &head.layout)
     }
 
-    /// Returns a hasher for a chunk of a file, salted with the index of the file and the number of the chunk.
+    /// Returns a hasher for a chunk of a file, salted with the file index and the chunk index.
     pub fn hasher(part: usize, chunk: u64) -> Xxh3 {
         Xxh3::with_seed(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (part as u64).rotate_left(40))
     }
@@ -211,13 +213,14 @@ impl<'a> ScanState<'a> {
     }
 }
 
-/// Returns a number for a type of weights; a type that can represent more has a larger number. 0 stands for no weights.
+/// Encodes a weight type as a number. A type that can represent more weights has a larger number; 0 stands for no
+/// weights.
 pub(crate) fn word_of(weights: Option<WeightType>) -> u64 {
     weights.map_or(0, |kind| 1 + kind as u64)
 }
 
-/// Converts the error of a parser into one for the user. `base` is the offset of the parsed bytes in the file. Line
-/// numbers count from the start of `before`, whose first line has the number `line`.
+/// Converts the error of a parser to an error for the user. `base` is the file offset of the parsed bytes. Lines are
+/// counted from the start of `before`, whose first line has the line number `line`.
 pub(crate) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
     match stop {
         Stop::Error(error) => error,
@@ -225,7 +228,8 @@ pub(crate) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u6
     }
 }
 
-/// Like [`locate`], for a fault; `fault.at` counts from the first byte of `before`.
+/// Converts a fault to an error for the user, like [`locate`]; `fault.at` is the offset from the first byte of
+/// `before`.
 pub(crate) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
     let at = match part.format.record().is_some() || part.format.is_arrays() {
         true => At::Byte(base + fault.at as u64),
@@ -234,7 +238,7 @@ pub(crate) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line:
     fault.at(&part.path, at)
 }
 
-/// Refuses an empty file if its format has a header.
+/// Returns an error for an empty file whose format has a header.
 pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
     if matches!(part.format, Format::Mtx | Format::Metis | Format::Gr) {
         let what = if part.packing == Packing::Plain { "an empty file" } else { "nothing in the packed file" };
@@ -244,7 +248,7 @@ pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
     Ok(())
 }
 
-/// The result of a thread's work. An error comes with its place.
+/// Result of a thread's work; an error comes with its position.
 pub(crate) type WorkResult = Result<(), Box<(ErrorPlace, Error)>>;
 
 /// Returns the indices of the files for which `want` returns true.

@@ -12,7 +12,7 @@ use crate::formats::packing::Decoder;
 /// Size of a read in bytes.
 const STORED: usize = 256 << 10;
 
-/// A reader of the stored bytes of a packed file, from its start. It hashes them on the way.
+/// Reader of the stored bytes of a packed file, from its start. It also hashes them.
 pub(in crate::formats) struct StoredBytes<'a> {
     shared: &'a ScanState<'a>,
     part: usize,
@@ -38,7 +38,7 @@ impl<'a> StoredBytes<'a> {
         Ok(BufReader::with_capacity(STORED, StoredBytes { shared, part, file, length, offset: 0, hasher }))
     }
 
-    /// Hashes the bytes just read, with a separate hash for each chunk of the file.
+    /// Hashes the bytes that were just read, with a separate hash for each chunk of the file.
     fn hash(&mut self, mut bytes: &[u8]) {
         let chunk = self.shared.chunk as u64;
         while !bytes.is_empty() {
@@ -58,7 +58,7 @@ impl<'a> StoredBytes<'a> {
 
 impl Read for StoredBytes<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        // Reads never go beyond the length at opening, because only the chunks within it have a hash.
+        // Never reads beyond the length at opening, because only chunks within it have a hash.
         let left = (self.length - self.offset).min(into.len() as u64) as usize;
         let read = self.file.read(&mut into[..left])?;
         self.hash(&into[..read]);

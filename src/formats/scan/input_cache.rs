@@ -1,8 +1,9 @@
 //! Caches chunks of an input that were read from disk, from one pass to the next.
 //!
 //! Some threads read chunks ahead, bypassing the page cache, into the memory of this cache, and other threads parse
-//! them there. While threads wait for the disk, they make the system allocate memory for the next chunks, which takes
-//! as long as reading. In the last pass, the memory of a chunk is free for other use as soon as the chunk is parsed.
+//! them there. While threads wait for the disk, they make the kernel allocate memory for the next chunks, which takes
+//! as long as reading. In the last pass, the memory of a chunk is free for other use as soon as the chunk has been
+//! parsed.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ops::Range;
@@ -13,19 +14,19 @@ use crate::memory::{Budget, Buffer, Reservation, addresses_left, discard, popula
 
 /// Number of reads in flight at a time; more reads make both hard disks and SSDs slower.
 pub(crate) const READERS: usize = 4;
-/// Maximum number of slabs (memory for one chunk each) that are allocated by the system before they are needed.
+/// Maximum number of slabs (memory for one chunk each) that the kernel allocates before they are needed.
 const AHEAD: usize = 96;
-/// Minimum number of chunks worth caching; reading a smaller input again takes hardly any time.
+/// Minimum number of chunks worth caching; a smaller input is reread in almost no time.
 const LEAST: usize = 8;
 const PURPOSE: &str = "keeping what is read of the input";
 
-/// Memory for one chunk of the input.
+/// Memory for one chunk of the input, in 32-bit words.
 pub type Slab<'m> = &'m mut [u32];
 
 /// A cache of input chunks in memory. The memory of a chunk is reserved from the budget before its first use.
 #[derive(Debug)]
 pub struct InputCache<'m> {
-    /// Number of words in a slab.
+    /// Number of 32-bit words in a slab.
     words: usize,
     inner: Mutex<CacheState<'m>>,
     changed: Condvar,
@@ -33,17 +34,17 @@ pub struct InputCache<'m> {
 
 #[derive(Debug)]
 struct CacheState<'m> {
-    /// Slabs (memory for one chunk each) that are neither reserved nor allocated by the system.
+    /// Slabs (memory for one chunk each) that are not reserved and have no physical memory.
     fresh: Vec<Slab<'m>>,
-    /// Slabs (memory for one chunk each) that are allocated and empty.
+    /// Empty slabs (memory for one chunk each) that are reserved and already have physical memory.
     touched: Vec<Slab<'m>>,
     /// Maximum number of slabs (memory for one chunk each) that may be reserved.
     allowed: usize,
     chunks: Vec<CachedChunk<'m>>,
     reservation: Reservation,
-    /// Number of empty slabs (memory for one chunk each) that threads allocate ahead of their use.
+    /// Number of empty slabs (memory for one chunk each) that waiting threads allocate before they are needed.
     ahead: usize,
-    /// Number of threads that read ahead. They take the chunks from `next` to before `end`.
+    /// Number of threads that read ahead. They take the chunks `next..end`.
     readers: usize,
     next: usize,
     end: usize,
@@ -65,21 +66,22 @@ enum CachedChunk<'m> {
 pub enum CacheUse<'k, 'm> {
     /// The pass does not use the cache.
     Nothing,
-    /// The pass uses the chunks that are cached, and caches more chunks from disk as far as memory allows.
+    /// The pass uses the cached chunks, and caches more chunks from disk while there is memory.
     For(&'k InputCache<'m>),
-    /// The last pass: the function receives the memory of each chunk that was parsed.
+    /// This is the last pass. It uses the cached chunks, and passes the memory of each parsed chunk to the function.
     Last(&'k InputCache<'m>, &'k (dyn Fn(Slab<'m>) + Sync)),
 }
 
-/// Returns the number of slabs for an input of `chunks` chunks, including slabs that are allocated ahead of their use.
+/// Returns the number of slabs (memory for one chunk each) for an input of `chunks` chunks, including slabs that are
+/// allocated before they are needed.
 pub(crate) fn slabs(chunks: usize) -> usize {
     if chunks < LEAST { 0 } else { chunks + (chunks / 4).min(AHEAD) }
 }
 
-/// Reserves address space to cache `chunks` chunks of `chunk` bytes, as far as the limit of `budget` allows.
+/// Reserves address space for caching `chunks` chunks of `chunk` bytes, as far as the limit of `budget` allows.
 pub(crate) fn addresses(chunk: usize, chunks: usize, budget: &Budget) -> Result<Buffer<u32>> {
-    // The cache gets only a quarter of what `ulimit -v` leaves: it only saves time, and everything else needs
-    // addresses, too.
+    // The cache uses at most a quarter of the address space that `ulimit -v` leaves: it only saves time, and
+    // everything else needs addresses, too.
     let bytes = addresses_left().map_or(budget.limit(), |left| budget.limit().min(left / 4));
     let most = (bytes / chunk as u64) as usize;
     budget.addresses(slabs(chunks).min(most) * (chunk / 4), PURPOSE)
@@ -96,7 +98,7 @@ impl<'m> InputCache<'m> {
         Ok(InputCache { words, inner: Mutex::new(inner), changed: Condvar::new() })
     }
 
-    /// Lets the cache use `bytes` bytes of memory in total, or none if that is too little to be worthwhile.
+    /// Allows the cache to use `bytes` bytes of memory in total, or none if that is too little to be useful.
     pub fn allow(&self, bytes: u64) {
         let slabs = (bytes / self.slab_bytes()) as usize;
         self.inner.lock().allowed = if slabs < LEAST { 0 } else { slabs };
@@ -117,17 +119,18 @@ impl<'m> InputCache<'m> {
         self.inner.lock().chunks.iter().filter(|chunk| matches!(chunk, CachedChunk::Cached(_))).count()
     }
 
-    /// Returns the number of slabs (memory for one chunk each) that are allocated and empty.
+    /// Returns the number of empty slabs (memory for one chunk each) that already have physical memory.
     pub fn spare(&self) -> usize {
         self.inner.lock().touched.len()
     }
 
-    /// Takes the slabs that are allocated and empty. They stay reserved until they are released.
+    /// Removes and returns the empty slabs that already have physical memory. They stay reserved until they are
+    /// released.
     pub fn take_spare(&self) -> Vec<Slab<'m>> {
         std::mem::take(&mut self.inner.lock().touched)
     }
 
-    /// Frees the memory of a slab (memory for one chunk), and its reservation in the budget.
+    /// Releases the memory of a slab (memory for one chunk), and its reservation in the budget.
     pub fn release(&self, slab: Slab<'m>) {
         discard(vec![&mut *slab]);
         let mut inner = self.inner.lock();
@@ -135,7 +138,7 @@ impl<'m> InputCache<'m> {
         inner.fresh.push(slab);
     }
 
-    /// Releases an empty slab, or else the last cached chunk. Returns false if there is neither.
+    /// Releases the memory of an empty slab, or else of the last cached chunk. Returns false if there is neither.
     pub fn release_one(&self) -> bool {
         let slab = {
             let mut inner = self.inner.lock();
@@ -147,7 +150,7 @@ impl<'m> InputCache<'m> {
         slab.map(|slab| self.release(slab)).is_some()
     }
 
-    /// Releases slabs until `bytes` are free in `budget`, or no slab is left.
+    /// Releases slabs until `bytes` bytes are free in `budget` or no slab is left.
     pub fn make_room(&self, budget: &Budget, bytes: u64) {
         while budget.free() < bytes && self.release_one() {}
     }
@@ -158,7 +161,7 @@ impl<'m> InputCache<'m> {
         while self.release_one() {}
     }
 
-    /// Begins a pass over `chunks`. Returns the number of threads that should read ahead.
+    /// Begins a pass over the chunks `chunks`. Returns the number of threads that should read ahead.
     pub(crate) fn begin(&self, chunks: Range<u64>) -> usize {
         let mut inner = self.inner.lock();
         inner.chunks.resize_with(chunks.end as usize, || CachedChunk::Unread);
@@ -172,7 +175,8 @@ impl<'m> InputCache<'m> {
         inner.readers
     }
 
-    /// Returns a guard that a read-ahead thread drops when it ends, or when it does not start.
+    /// Returns a guard that must be dropped when a read-ahead thread ends or fails to start. Dropping it records that
+    /// one thread fewer reads ahead, and wakes all threads that wait for a chunk.
     pub(crate) fn reader(&self) -> impl Drop {
         struct Reading<'k, 'm>(&'k InputCache<'m>);
         impl Drop for Reading<'_, '_> {
@@ -199,25 +203,26 @@ impl<'m> InputCache<'m> {
         Some(number as u64)
     }
 
-    /// Returns memory for a chunk; `None` if the cache may not use more.
+    /// Returns memory for a chunk; `None` if the cache may not use more memory.
     pub(crate) fn slab(&self) -> Option<Slab<'m>> {
         let mut inner = self.inner.lock();
         inner.touched.pop().or_else(|| inner.touch(self.words))
     }
 
-    /// Records that chunk `number` is in `slab`. With `None`, the thread that parses the chunk must read it.
+    /// Records that chunk `number` is in `slab`. If `slab` is `None`, the chunk is not cached, and the thread that
+    /// parses it must read it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
         self.inner.lock().chunks[number as usize] = slab.map_or(CachedChunk::Skipped, CachedChunk::Cached);
         self.changed.notify_all();
     }
 
-    /// Returns true if the cache may use memory that it does not use yet, or has empty slabs.
+    /// Returns true if the cache may use more memory, or has empty slabs.
     pub(crate) fn has_room(&self) -> bool {
         self.inner.lock().has_room(self.words)
     }
 
-    /// Makes the system allocate empty slabs until `ends` returns true, or the cache may not use more memory. Bins take
-    /// over these slabs as soon as there are edges for them.
+    /// Makes the kernel allocate empty slabs until `ends` returns true or the cache may not use more memory. The bins
+    /// of edges later take over these slabs.
     pub(crate) fn allocate_ahead(&self, ends: impl Fn() -> bool) {
         while !ends() {
             let Some(slab) = self.inner.lock().touch(self.words) else { break };
@@ -226,12 +231,12 @@ impl<'m> InputCache<'m> {
         }
     }
 
-    /// Takes back a slab that [`Self::slab`] returned and that no chunk was read into.
+    /// Returns a slab from [`Self::slab`] to the cache because no chunk was read into it.
     pub(crate) fn unused(&self, slab: Slab<'m>) {
         self.inner.lock().touched.push(slab);
     }
 
-    /// Waits for chunk `number` and returns its memory; `None` if the caller must read it.
+    /// Waits for chunk `number` and returns its memory; `None` if the caller must read the chunk.
     fn take(&self, number: u64) -> Option<Slab<'m>> {
         let mut inner = self.inner.lock();
         loop {
@@ -255,7 +260,7 @@ impl<'m> InputCache<'m> {
 }
 
 impl<'m> CachedChunk<'m> {
-    /// Returns the memory of the chunk, if it is cached.
+    /// Removes and returns the memory of the chunk, if it is cached.
     fn take(&mut self) -> Option<Slab<'m>> {
         match std::mem::replace(self, CachedChunk::Skipped) {
             CachedChunk::Cached(slab) => Some(slab),
@@ -270,7 +275,7 @@ impl<'m> CacheState<'m> {
         !self.touched.is_empty() || (held < self.allowed && !self.fresh.is_empty())
     }
 
-    /// Reserves another slab; the system allocates it when it is first touched.
+    /// Reserves another slab; the kernel allocates its pages when they are first written.
     fn touch(&mut self, words: usize) -> Option<Slab<'m>> {
         let held = (self.reservation.bytes() / (4 * words as u64)) as usize;
         if held >= self.allowed || self.fresh.is_empty() {
@@ -301,7 +306,8 @@ impl<'m> CacheUse<'_, 'm> {
         }
     }
 
-    /// Records that chunk `number`, whose memory was taken, is parsed.
+    /// Records that chunk `number` has been parsed. Its memory stays in the cache, or in the last pass is handed to
+    /// the function in [`CacheUse::Last`].
     pub(crate) fn parsed(&self, number: u64, slab: Slab<'m>) {
         match self {
             CacheUse::Nothing => {}
@@ -311,8 +317,9 @@ impl<'m> CacheUse<'_, 'm> {
     }
 }
 
-/// Returns true if chunks of `chunk` bytes of a file can be read into slabs. The file has `length` bytes: a header of
-/// `body` bytes, and records of `record` bytes each. Files of less than half a chunk would leave most of a slab empty.
+/// Returns true if chunks of `chunk` bytes of a file can be read into slabs (memory for one chunk each). The file has
+/// `length` bytes: a header of `body` bytes, and records of `record` bytes each. Files of less than half a chunk would
+/// leave most of a slab empty.
 pub(crate) fn fits(chunk: usize, body: usize, record: usize, length: u64) -> bool {
     length >= chunk as u64 / 2
         && chunk.is_multiple_of(ALIGNED)

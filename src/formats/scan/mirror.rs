@@ -1,9 +1,9 @@
-//! Checks that files of undirected edges list each edge equally often at both of its ends.
+//! Checks that files of undirected edges list each edge equally often at both ends.
 //!
-//! A scan sums a hash of the two ends over all listed neighbours, with a plus sign in the list of the smaller id and a
-//! minus sign in the list of the larger id. The sum of a symmetric file is 0. The sum of any other file is 0 with a
-//! probability of 1 in 2^64. Weights are not part of the hash. Only if the sum is not 0 do more passes look for the
-//! first wrong edge: each pass divides the id pairs that are still possible among buckets.
+//! A scan sums a hash of the two ends over all listed neighbours. The sign is plus in the list of the smaller id, and
+//! minus in the list of the larger id. The sum of a symmetric file is 0. The sum of any other file is 0 with a
+//! probability of 1 in 2^64. Weights are not part of the hash. If the sum is not 0, more passes search for the first
+//! wrong edge: each pass divides the remaining candidates (id pairs) among buckets.
 
 use std::io::BufReader;
 
@@ -24,7 +24,7 @@ const BUCKETS: usize = 1 << 14;
 ///
 /// # Errors
 /// Bad input if an edge is listed at only one end. A file that lists every edge once is an error only if direction is
-/// followed.
+/// kept.
 pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, threads: usize) -> Result<()> {
     let is_half = head.is_half(entries);
     let is_checked = match head.directions {
@@ -53,13 +53,14 @@ pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, thread
 }
 
 /// Returns the smallest edge that is listed at only one end, or more often at one end than at the other. The first
-/// vertex of the result is the end that lists the edge (more often).
+/// vertex of the result is the end at which the edge is listed, or listed more often.
 fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
     let (parts, ids) = ([part.clone()], u128::from(vertices));
     let mut pairs = 0..ids * ids;
     loop {
         let width = (pairs.end - pairs.start).div_ceil(BUCKETS as u128);
-        // Sums hashes for buckets of id pairs, of which each covers `width` pairs. If that is 1, it sums signs instead.
+        // Sums hashes per bucket of id pairs; each bucket covers `width` pairs. If `width` is 1, it sums signs
+        // instead.
         let add = move |balances: &mut Vec<u64>, [u, v]: [u64; 2]| {
             let pair = u128::from(u.min(v)) * ids + u128::from(u.max(v));
             let bucket = pair.checked_sub(pairs.start).map_or(BUCKETS as u128, |pair| pair / width);
@@ -91,7 +92,7 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
     }
 }
 
-/// Returns the line number of a vertex in a METIS file.
+/// Returns the 1-based line number of a vertex in a METIS file.
 fn line_of(part: &Part, vertex: u64) -> Result<u64> {
     let mut unpacked = BufReader::with_capacity(1 << 16, part.unpacked()?);
     metis::line_of(vertex, &mut unpacked).map_err(|e| Error::unreadable(&part.path, &e))

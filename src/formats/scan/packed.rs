@@ -1,8 +1,8 @@
 //! Scans packed files, which are unpacked into blocks that end at the end of a record.
 //!
-//! One thread unpacks a file. Any free parser takes its blocks from a short queue, so memory use stays constant however
-//! large the file is. If there are as many files as threads, every thread unpacks and parses its own file. The lists of
-//! METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
+//! One thread unpacks a file. Any free parser takes its blocks from a short queue, so memory use does not grow with
+//! the file. If there are as many files as threads, every thread unpacks and parses its own file. The lists of METIS
+//! files are parsed in sequence, because the vertex of a line is known only from the lines before it.
 
 use parking_lot::Mutex;
 use std::io::{BufReader, Read};
@@ -27,7 +27,7 @@ pub(crate) const QUEUE: usize = 4;
 /// Unpacked size of a block in bytes, unless chunks are smaller.
 const BLOCK: usize = 1 << 20;
 
-/// Returns an upper bound in bytes of the memory for unpacking one file.
+/// Returns an upper bound on the memory in bytes for unpacking one file.
 pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     if part.packing == Packing::Plain {
         return 0;
@@ -37,37 +37,37 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
         let times = if weights.is_wanted() { 3 } else { 2 };
         return times * (unpacking + StoredBytes::BYTES) + arrays::MEMORY;
     }
-    // A block, and the bytes carried over to the next block, may each contain a line of maximum length. Vectors grow by
-    // doubling.
+    // A block, and the bytes carried over to the next block, may each contain a line of maximum length. Vectors grow
+    // by doubling.
     let block = 2 * (BLOCK + HEAD) as u64;
     unpacking + StoredBytes::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
-/// The packed files of a scan that belong to this rank's share.
+/// The packed files of a scan that belong to this process's share.
 pub(crate) struct Packed<'a> {
     shared: &'a ScanState<'a>,
-    /// Indices of the files whose blocks are spread over all threads.
+    /// Indices of the files whose blocks all threads parse.
     spread: Vec<usize>,
     /// Indices of the files that one thread unpacks and parses alone.
     alone: Vec<usize>,
     pub feeders: usize,
     next_spread: AtomicUsize,
     next_alone: Mutex<usize>,
-    /// Number of the next block, in the order of the input.
+    /// Index of the next block, in the order of the input.
     number: AtomicU64,
 }
 
-/// Unpacked bytes that end at the end of a record.
+/// A block of unpacked bytes, which ends at the end of a record.
 pub(crate) struct PackedBlock {
     part: usize,
     data: Vec<u8>,
-    /// Line number of the block's first line, from 1. `offset` is the block's offset in the unpacked bytes.
+    /// 1-based line number of the block's first line. `offset` is the block's offset in the unpacked bytes.
     line: u64,
     offset: u64,
     /// Number of packed bytes from which the block was unpacked.
     stored: u64,
     number: u64,
-    /// The weights of the block's edges, if the caller wants them and they are in a separate file.
+    /// The separate weights file of the block's edges, if there is one and the pass needs weights.
     weights: Option<Arc<WeightsFile>>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Packed<'a> {
         Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
     }
 
-    /// Runs an unpacking thread, which takes one file after the other and sends its blocks to the parsers.
+    /// Body of an unpacking thread: unpacks one file after the other and sends its blocks to the parsers.
     pub fn feed(&self, blocks: &Sender<PackedBlock>) {
         while let Some(&part) = self.spread.get(self.next_spread.fetch_add(1, Relaxed)) {
             let mut sent = 0;
@@ -105,7 +105,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Runs a parser, which takes blocks until all unpacking threads are done.
+    /// Body of a parsing thread: parses blocks until all unpacking threads are done.
     pub fn work(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_>) -> WorkResult {
         for block in blocks {
             if self.shared.stopped() {
@@ -117,13 +117,13 @@ impl<'a> Packed<'a> {
         Ok(())
     }
 
-    /// Runs a thread that unpacks and parses whole files.
+    /// Body of a thread that unpacks and parses whole files.
     pub fn work_alone(&self, sink: &mut Sink<'_>) -> WorkResult {
         loop {
             let mut next = self.next_alone.lock();
             let Some(&part) = self.alone.get(*next) else { return Ok(()) };
             *next += 1;
-            // To keep the order of the input, the lock is held until the file is parsed.
+            // To preserve the order of the input, the lock is held until the file has been parsed.
             let _turn = self.shared.ordered.then_some(next);
             self.part(part, sink).map_err(|error| Box::new(((part, 0), error)))?;
         }
@@ -174,7 +174,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// A reader of the blocks of one packed file.
+/// Reader of the blocks of one packed file.
 struct Unpacker<'a> {
     shared: &'a ScanState<'a>,
     index: usize,
@@ -182,7 +182,7 @@ struct Unpacker<'a> {
     decoder: Decoder<BufReader<StoredBytes<'a>>>,
     layout: Option<&'a BodyLayout>,
     weights: Option<Arc<WeightsFile>>,
-    /// Bytes that were unpacked beyond the end of the last block. The next block begins with them.
+    /// Unpacked bytes after the end of the last block; the next block begins with them.
     carry: Vec<u8>,
     /// An empty buffer for the next block.
     spare: Vec<u8>,
@@ -271,7 +271,7 @@ impl<'a> Unpacker<'a> {
         Ok(Some(block))
     }
 
-    /// Unpacks until `data` has `goal` bytes. Returns true at the end of the file.
+    /// Unpacks until `data` contains `goal` bytes. Returns true at the end of the file.
     fn fill(&mut self, data: &mut Vec<u8>, goal: usize) -> Result<bool> {
         let mut filled = data.len();
         data.resize(goal.max(filled), 0);

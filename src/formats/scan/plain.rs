@@ -1,4 +1,4 @@
-//! Scans plain files, which are cut into chunks that threads take in order. Files of lines are mapped; files of
+//! Scans uncompressed files, which are divided into chunks that threads take in order. Text files are mapped; files of
 //! fixed-size records are read ([`crate::formats::scan::records`]).
 
 use crate::error::{Error, Result};
@@ -23,20 +23,20 @@ const PIECE: usize = 256 << 10;
 /// Number of bytes that are examined to recognise a file of records.
 const PREFIX: usize = 4096;
 
-/// All plain files of a scan.
+/// All uncompressed files of a scan.
 pub(crate) struct PlainFiles<'c> {
     files: Vec<Body>,
-    /// The open files, if there are few. Otherwise a file is open only while some thread reads it.
+    /// The open files, if there are few. Otherwise a file is open only while a thread reads it.
     _kept: Vec<Arc<OpenFile>>,
     /// Number of chunks of all files. `queue` assigns them to threads.
     pub chunks: u64,
     pub queue: ChunkQueue<'c>,
 }
 
-/// A plain file of a scan.
+/// An uncompressed file of a scan.
 struct Body {
     part: usize,
-    /// Number of the file's first chunk among the chunks of all plain files.
+    /// Index of the file's first chunk among the chunks of all uncompressed files.
     first: u64,
     open: Mutex<Weak<OpenFile>>,
 }
@@ -48,15 +48,15 @@ enum OpenFile {
     Lines(Lines),
 }
 
-/// A mapped file of lines.
+/// A mapped text file.
 struct Lines {
     part: usize,
     map: MappedFile,
     head: Head,
 }
 
-/// Maximum number of files that stay open at once. The limit of a process is often 1,024 descriptors, and a file may
-/// use three.
+/// Maximum number of files that are kept open. The limit of a process is often 1,024 descriptors, and a file may use
+/// three.
 pub(crate) const KEPT: usize = 128;
 
 impl<'c> PlainFiles<'c> {
@@ -94,14 +94,14 @@ impl<'c> PlainFiles<'c> {
         if let Some(kind) = there.upgrade() {
             return Ok(kind);
         }
-        // A file that changed since the scan began is refused when it is opened.
+        // A file that has changed since the scan began is rejected when it is opened.
         let empty = || Error::internal("open a part again", "it is empty");
         let kind = Arc::new(open(shared, file.part)?.ok_or_else(empty)?);
         *there = Arc::downgrade(&kind);
         Ok(kind)
     }
 
-    /// Reads chunks ahead as far as `cache` has memory.
+    /// Body of a read-ahead thread: reads chunks while `cache` has memory.
     pub fn read_ahead(&self, shared: &ScanState<'_>, cache: &InputCache<'_>) {
         while !shared.stopped() {
             let Some(number) = cache.claim() else { break };
@@ -112,7 +112,7 @@ impl<'c> PlainFiles<'c> {
                         break;
                     }
                 }
-                // If the file can't be opened, the thread that parses it reports why.
+                // If the file can't be opened, the thread that parses it reports the error.
                 Ok(OpenFile::Arrays(_) | OpenFile::Units(_) | OpenFile::Lines(_)) | Err(_) => {
                     cache.decide(number, None)
                 }
@@ -120,13 +120,13 @@ impl<'c> PlainFiles<'c> {
         }
     }
 
-    /// Runs a thread that parses chunks of this rank's share until none is left.
+    /// Body of a parsing thread: parses chunks of this process's share until none is left.
     pub fn work(&self, shared: &ScanState<'_>, cache: CacheUse<'_, '_>, sink: &mut Sink<'_>) -> WorkResult {
         self.each(shared, cache, sink, || self.queue.take())
     }
 
-    /// Runs a thread that parses chunks of ranks that are behind. It does not cache them, because only the rank to
-    /// which a chunk belongs may use it again.
+    /// Body of a work-stealing thread: parses chunks of other processes that are behind. It does not cache them,
+    /// because only the process that owns a chunk may reuse it.
     pub fn help(&self, shared: &ScanState<'_>, sink: &mut Sink<'_>) -> WorkResult {
         self.each(shared, CacheUse::Nothing, sink, || self.queue.help(|number| self.is_worth_taking(shared, number)))
     }
@@ -153,8 +153,8 @@ impl<'c> PlainFiles<'c> {
                 }
                 OpenFile::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
                 OpenFile::Lines(lines) => lines.chunk(shared, chunk, sink),
-                // The reader of Parquet reports chunks as done itself, because a row group may have several chunk
-                // numbers.
+                // The Parquet reader reports chunks as done itself, because a row group may have several chunk
+                // indices.
                 OpenFile::Units(units) => {
                     units.chunk(shared, file.part, (file.first, chunk), sink)?;
                     held.replace(kind);
@@ -167,8 +167,8 @@ impl<'c> PlainFiles<'c> {
         Ok(())
     }
 
-    /// Returns true if another rank's chunk should be parsed here. If the chunk must be read from disk, the answer is
-    /// no, because the rank that owns the chunk reads and caches it.
+    /// Returns true if this process should parse a chunk of another process. Returns false if the chunk must be read
+    /// from disk, because its owner reads and caches it.
     fn is_worth_taking(&self, shared: &ScanState<'_>, number: u64) -> bool {
         let file = self.file(number);
         match self.opened(shared, file).as_deref() {
@@ -220,7 +220,7 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<Records>> {
     Ok(Records::new(reader, head, weights).filter(|_| length > 0))
 }
 
-/// Opens a file of lines; `None` if it is empty.
+/// Opens a text file; `None` if it is empty.
 fn lines(shared: &ScanState<'_>, index: usize) -> Result<Option<Lines>> {
     let part = &shared.parts[index];
     let map = MappedFile::open(&part.path)?;
@@ -242,7 +242,7 @@ fn lines(shared: &ScanState<'_>, index: usize) -> Result<Option<Lines>> {
 }
 
 impl Lines {
-    /// Returns the range of a chunk in the file, and the range of the records that start in it.
+    /// Returns the start and end of a chunk in the file, then the start and end of the records that start in it.
     fn bounds(&self, shared: &ScanState<'_>, chunk: u64) -> Result<[usize; 4]> {
         let data = self.map.bytes();
         let from = chunk as usize * shared.chunk;
@@ -286,13 +286,13 @@ impl Lines {
         shared.advance((to - from) as u64)
     }
 
-    /// Adds the place in the file to the error of a parser whose bytes start at offset `at` of the file.
+    /// Adds the position in the file to the error of a parser whose bytes start at file offset `at`.
     fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
         let (before, data) = self.map.bytes().split_at(at);
         locate(stop, part, 0, data, 1 + newlines(before))
     }
 
-    /// Finds the vertex of the first line of each chunk of a METIS file. This takes another pass over the file.
+    /// Finds the vertex of the first line in each chunk of a METIS file, in an additional pass over the file.
     fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<()> {
         let seen = &shared.seen[self.part];
         let lines: Vec<AtomicU64> = seen.hashes.iter().map(|_| AtomicU64::new(0)).collect();
@@ -308,7 +308,8 @@ impl Lines {
         for lines in &mut first {
             vertex += std::mem::replace(lines, vertex);
         }
-        // Every rank counts all lines, but only rank 0 reports the number, since ranks add their numbers up.
+        // Every process counts all lines, but only rank 0 reports the number, because the processes' numbers are
+        // summed.
         let reported = if shared.share.rank == 0 { vertex } else { 0 };
         seen.rows.store(reported, Relaxed);
         seen.first_vertices.get_or_init(|| first);

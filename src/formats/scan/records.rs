@@ -1,5 +1,5 @@
-//! The chunks of a plain file of fixed-size records. A thread reads a chunk in pieces that fit in the L2 cache, or
-//! takes the chunk from the input cache.
+//! The chunks of an uncompressed file of fixed-size records. A thread reads a chunk in pieces that fit in the L2
+//! cache, or takes the chunk from the input cache.
 
 use crate::error::Result;
 use crate::formats::bytes::read::Reader;
@@ -13,10 +13,10 @@ use crate::memory::{bytes_of, bytes_of_mut};
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
 const PIECE: usize = 48 * 5461;
 
-/// Memory in bytes of a thread's buffer for records.
+/// Size in bytes of a thread's buffer for records.
 pub(crate) const BYTES: u64 = PIECE as u64 + 64;
 
-/// The buffer in which one thread reads the pieces of its chunks, allocated on first use.
+/// The buffer into which one thread reads the pieces of its chunks, allocated on first use.
 #[derive(Default)]
 pub(crate) struct PieceBuffer(Vec<u64>);
 
@@ -35,12 +35,12 @@ pub(crate) struct Records {
     /// Offset of the first record.
     body: usize,
     length: usize,
-    /// The weights of the edges, if the caller wants them and they are in a separate file.
+    /// The separate weights file, if there is one and the pass needs weights.
     weights: Option<WeightsFile>,
 }
 
 impl Records {
-    /// Returns the records of the file that `reader` reads; `None` if their size is not fixed.
+    /// Creates a `Records` for the file that `reader` reads; `None` if its records have no fixed size.
     pub fn new(reader: Reader, head: &Head, weights: Option<WeightsFile>) -> Option<Records> {
         let (layout, length) = (head.layout.clone(), reader.length() as usize);
         Some(Records { record: layout.record()?, body: head.body, reader, layout, length, weights })
@@ -57,8 +57,7 @@ impl Records {
         self.reader.cached(from as u64, to as u64)
     }
 
-    /// Reads a chunk ahead into memory of `cache` if it is not in the page cache. Returns false if there is no memory
-    /// left.
+    /// Reads a chunk ahead into memory of `cache` if it is not in the page cache. Returns false if no memory is left.
     pub fn read_ahead(&self, shared: &ScanState<'_>, cache: &InputCache<'_>, number: u64, chunk: u64) -> bool {
         let (from, to) = self.bounds(shared, chunk);
         if !input_cache::fits(shared.chunk, self.body, self.record, self.length as u64)
@@ -71,7 +70,7 @@ impl Records {
             cache.decide(number, None);
             return false;
         };
-        // If this read fails, it fails again for the thread that parses the chunk, which reports the error.
+        // If this read fails, the thread that parses the chunk reads it again, fails, too, and reports the error.
         match self.reader.read_past_cache(from as u64, bytes_of_mut(slab), to - from) {
             Ok(()) => cache.decide(number, Some(slab)),
             Err(_) => {
@@ -82,7 +81,7 @@ impl Records {
         true
     }
 
-    /// Hashes and parses chunk `chunk` of the file, whose number among all chunks is `number`.
+    /// Hashes and parses chunk `chunk` of the file, which has the index `number` among all chunks of the scan.
     #[allow(clippy::too_many_arguments)]
     pub fn chunk(
         &self,
@@ -100,7 +99,7 @@ impl Records {
             self.parse(shared, place, (from, to), sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
             cache.parsed(number, slab);
         } else {
-            // A chunk that is read in one call needs no hint.
+            // A chunk that is read with a single call needs no hint.
             if to - from > PIECE && !self.reader.cached(from as u64, to as u64) {
                 let until = (to + 2 * shared.chunk) as u64;
                 self.reader.will_need(from as u64, until);
@@ -120,8 +119,8 @@ impl Records {
         shared.advance((to - from) as u64)
     }
 
-    /// Hashes the bytes of the chunk, and parses the records that start in it; the last of these may end after the
-    /// chunk. `with(at, until, parse)` passes the bytes `at .. until` of the file to `parse`.
+    /// Hashes the bytes of the chunk, and parses the records that start in it; the last record may extend beyond the
+    /// chunk. `with(at, until, parse)` passes the bytes `at..until` of the file to `parse`.
     fn parse(
         &self,
         shared: &ScanState<'_>,
@@ -141,8 +140,8 @@ impl Records {
         let mut of_weights = self.weights.is_some().then(|| ScanState::hasher(part, chunk));
         let (mut at, mut cursor) = (from, Cursor::default());
         while at < last {
-            // The bytes before the chunk's first record form a separate piece. They are a header, or the end of a
-            // record that the previous chunk parses.
+            // The bytes before the chunk's first record form a separate piece: a header, or the end of a record that
+            // the previous chunk parses.
             let until = if at < start { start.min(last) } else { last }.min(at + PIECE);
             with(at, until, &mut |bytes| {
                 hasher.update(&bytes[..until.min(to).saturating_sub(at)]);

@@ -6,10 +6,10 @@ use super::plain::PlainFiles;
 use crate::error::Result;
 use crate::formats::{ScanState, Sink, Visitor};
 
-/// Runs a pass with a thread per visitor, and returns its state with all counts. `visitors` must not be empty.
+/// Runs a pass with one thread per visitor, and returns its state with all counts. `visitors` must not be empty.
 ///
 /// # Errors
-/// The first error in the order of the input; [`crate::error::Error::Addresses`] if the system does not start a thread.
+/// The first error in the order of the input; [`crate::error::Error::Addresses`] if a thread can't be started.
 pub(crate) fn run<'a>(
     shared: ScanState<'a>,
     cache: CacheUse<'_, '_>,

@@ -17,26 +17,26 @@ use crate::formats::{BodyLayout, Head, Part, ScanState, WeightType, Weights};
 pub struct Scan {
     /// Number of edges in the input, including self-loops and repeats.
     pub edges: u64,
-    /// The largest number of vertices that a header declares. The scan has checked that all ids of that file are below
-    /// it.
+    /// The largest number of vertices that any header declares; the scan has checked the ids of each file against its
+    /// header.
     pub declared_vertices: Option<u64>,
-    /// xxh3 over the stored bytes in chunks of 8 MiB. The hash of each chunk is salted with its part and position, and
-    /// the hashes are combined in order. It does not depend on the number of threads. For a generator it is a hash of
-    /// the parameters.
+    /// xxh3 over the stored bytes in chunks of 8 MiB. The hash of each chunk is salted with its file index and chunk
+    /// index, and the hashes are combined in order. It does not depend on the number of threads. For a generator it is
+    /// a hash of the parameters.
     pub checksum: u64,
-    /// Checksum, like [`Self::checksum`], of the bytes of separate weights files, if the caller wants weights;
-    /// otherwise 0.
+    /// Checksum, like [`Self::checksum`], of the separate weights files if the scan reads or checks weights; otherwise
+    /// 0.
     pub weights_checksum: u64,
-    /// The type of the weights; `None` if no edge has a weight, or if weights are skipped. A scan that finds the type
-    /// gives u32 if all weights are integers below 2^32, and u64 if all are integers. A scan that reads weights gives
-    /// the type in which they are read.
+    /// Type of the weights; `None` if no edge has a weight, or if weights are skipped. A scan that reads weights
+    /// returns the type in which they are read. A scan that finds the type returns u32 if all weights are integers
+    /// below 2^32, u64 if all are integers, and otherwise f32.
     pub weights: Option<WeightType>,
-    /// Which files list only one direction of each edge.
+    /// How many files list only one direction of each edge: none, some or all.
     pub halves: Halves,
 }
 
-/// Which files of an undirected input list only one direction of each edge: none, some or all. Such files are symmetric
-/// Matrix Market files, and METIS files that list each edge once.
+/// How many files of an undirected input list only one direction of each edge: none, some or all. Such files are
+/// symmetric Matrix Market files, and METIS files that list each edge once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halves {
     /// No file lists only one direction.
@@ -47,31 +47,32 @@ pub enum Halves {
     All,
 }
 
-/// The results of a scan of a share. Combined over all shares, they give the [`Scan`] of the whole input.
+/// The result of a scan of one share. Combined over all shares, it yields the [`Scan`] of the whole input.
 #[derive(Debug)]
 pub struct ShareResult {
     parts: Vec<(Part, Option<Head>)>,
-    /// The number of threads of the scan.
+    /// Number of threads of the scan.
     threads: usize,
-    /// Five numbers per file: edges, vertex lines, edges with a weight, and the low and the high half of the sum that
-    /// is 0 if adjacency lists are symmetric (`EdgeCounts::balance`). The hash of each chunk of the input follows (zero
-    /// for chunks of other shares), and then the hashes of weights.
+    /// Numbers that are summed over all shares. First, for each of five quantities, one number per file: edges, vertex
+    /// lines, edges with a weight, and the low and the high half of `EdgeCounts::balance`, which is 0 for symmetric
+    /// adjacency lists. Then the hash of each chunk of the input (0 for chunks of other shares), and last the hashes
+    /// of weights.
     sums: Vec<u64>,
-    /// The number of hashes of weights.
+    /// Number of hashes of weights.
     weights_hashes: usize,
-    /// Three numbers: the largest number of vertices that a header declares, plus one; the type of weights as
-    /// [`word_of`] encodes it; and as [`word_of_place`] encodes it, the place of the first integer weight that f32
-    /// would round.
+    /// Numbers whose maximum over all shares is taken. First, 1 + the largest number of vertices that a header
+    /// declares, or 0 if none does. Then the type of the weights, encoded by [`word_of`]. Last, the position of the
+    /// first integer weight that f32 would round, encoded by [`word_of_place`].
     most: [u64; 3],
     weights: Weights,
-    /// The error for the first integer weight in this share that f32 would round.
+    /// The error for the first integer weight in this share that f32 would round, and its position.
     rounded: Option<(ErrorPlace, Error)>,
-    /// The checksum, if it is known without hashes of chunks.
+    /// The checksum of a generator; `None` if it is computed from chunk hashes.
     checksum: Option<u64>,
 }
 
 impl ShareResult {
-    /// Returns the results of a pass over files.
+    /// Returns the result of a pass over files.
     pub(crate) fn files(state: ScanState<'_>) -> ShareResult {
         // The two halves of a balance are summed separately, so that sums over shares do not overflow.
         let seen = &state.seen;
@@ -95,8 +96,8 @@ impl ShareResult {
         ShareResult { parts, threads, sums, weights_hashes, most, weights, rounded, checksum: None }
     }
 
-    /// Returns the results for a generator that made `edges` edges, with weights of type `found` if `weights` says that
-    /// they are wanted.
+    /// Returns the result for a generator that generated `edges` edges. `found` is the type of its weights, which is
+    /// ignored if `weights` are skipped.
     pub(crate) fn generated(
         edges: u64,
         declared: Option<u64>,
@@ -109,12 +110,12 @@ impl ShareResult {
         ShareResult { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, rounded: None, checksum }
     }
 
-    /// Returns the numbers that the caller must sum over all shares.
+    /// Returns the numbers that the caller must replace by their sums over all shares.
     pub fn sums(&mut self) -> &mut [u64] {
         &mut self.sums
     }
 
-    /// Returns the numbers of which the caller must take the maximum over all shares.
+    /// Returns the numbers that the caller must replace by their maxima over all shares.
     pub fn most(&mut self) -> &mut [u64] {
         &mut self.most
     }
@@ -122,8 +123,8 @@ impl ShareResult {
     /// Returns the result for all shares. The caller must have combined [`Self::sums`] and [`Self::most`] over them.
     ///
     /// # Errors
-    /// Bad input if a header in this share declares other counts than were found, or if no type can represent a weight
-    /// in this share.
+    /// Bad input if the contents of a file contradict its header, if an undirected file lists an edge at only one end,
+    /// or if only some edges of the input have a weight.
     pub fn finish(self) -> Result<Scan> {
         let parts = self.parts.len();
         let declared_vertices = self.most[0].checked_sub(1);
@@ -173,20 +174,20 @@ fn type_of(word: u64) -> Option<WeightType> {
     WeightType::ALL.into_iter().find(|found| word_of(Some(*found)) == word)
 }
 
-/// Returns a number for the place of an error; earlier places have larger numbers. 0 stands for no error.
+/// Encodes the position of an error as a number. Earlier positions have larger numbers; 0 stands for no error.
 fn word_of_place(first: &Option<(ErrorPlace, Error)>) -> u64 {
     first.as_ref().map_or(0, |((part, chunk), _)| u64::MAX - ((*part as u64) << 40 | chunk))
 }
 
-/// If the weights are f32, warns of the first integer that is rounded. `first` is the place of the first such integer
-/// in all shares. Only the share that contains this place reports it.
+/// If the weights are f32, logs a warning about the first integer that is rounded. `first` is the encoded position of
+/// that integer in all shares. Only the share that contains this position logs it.
 fn warn_of_rounded(rounded: Option<(ErrorPlace, Error)>, first: u64, weights: Option<WeightType>) {
     if weights == Some(WeightType::F32) && word_of_place(&rounded) == first {
         rounded.iter().for_each(|(_, error)| tracing::warn!("{error}"));
     }
 }
 
-/// Refuses a file with edges that have no weight, if other edges of the input have weights.
+/// Returns an error if some edges of the file have no weight, in an input in which other edges have one.
 fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
     if weighted == entries {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The remedies in messages about wrong lines. Every command was tried: `tests/formats/remedies.rs` runs them.
+//! The suggested fixes in messages about malformed lines. `tests/formats/remedies.rs` runs every command in them.
 
 use std::borrow::Cow;
 
@@ -17,14 +17,15 @@ const MORE: &str = "correct the line, or say which columns to read: [input] colu
 const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
     convert --columns), or name the format";
 
-/// What each line of a list of vertices should contain, for messages. [`VERTICES`] is the remedy for a wrong line.
+/// What each line of a list of vertices should contain, for messages. [`VERTICES`] is the suggested fix for other
+/// lines.
 pub(super) const VERTEX: &str = "the id of a vertex, a whole number from 0 to 2^64-1, in column 1";
 pub(super) const VERTICES: &str = "correct the list of vertices: each line has one id, as the edges have it";
 
 const NEIGHBOURS: &str =
     "of an adjacency list tr ':' ' ' < IN | awk '{for (i = 2; i <= NF; i++) print $1, $i}' > OUT makes edges";
 
-/// Returns the remedy for a wrong line in a file whose first line has exactly two ids.
+/// Returns the suggested fix for a malformed line in a file whose first line has exactly two ids.
 pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
     let line = first_line(data);
     if let Some(remedy) = of_numbers(line, [0, 1]) {
@@ -36,7 +37,7 @@ pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
     }
 }
 
-/// Returns the remedy for a wrong line after the first line.
+/// Returns the suggested fix for a malformed line after the first line.
 pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
     let line = first_line(data);
     if !is_printed(line) {
@@ -55,7 +56,7 @@ pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
     }
 }
 
-/// Returns the remedy for lines with different numbers of columns.
+/// Returns the suggested fix for lines with different numbers of columns.
 fn mixed(delimiter: Delimiter) -> String {
     let awk = format!("awk {}", separated(delimiter));
     format!(
@@ -64,8 +65,8 @@ fn mixed(delimiter: Delimiter) -> String {
     )
 }
 
-/// Returns the remedy for a row of a table whose ids are in the columns `ends`, counted from 0. Both columns are the same
-/// in a list of vertices.
+/// Returns the suggested fix for a malformed row of a table whose ids are in the 0-based columns `ends`. In a list of
+/// vertices, both columns are the same.
 pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow<'static, str> {
     if ends[0] == ends[1] {
         return VERTICES.into();
@@ -81,7 +82,7 @@ pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow
     }
 }
 
-/// Returns the remedy for a first line that is neither an edge nor a heading.
+/// Returns the suggested fix for a first line that is neither an edge nor a header line.
 pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[LineField<'_>]) -> Cow<'static, str> {
     if !is_printed(line) {
         return SKIP_OR_COLUMNS.into();
@@ -103,8 +104,8 @@ pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[LineField<'_
     }
 }
 
-/// Returns the remedy for a line whose numbers are written in another style, or are too large; `ends` are the columns
-/// of ids.
+/// Returns the suggested fix for a line whose numbers are written in another style, or are too large; `ends` are the
+/// id columns.
 pub(super) fn of_numbers(line: &[u8], ends: [usize; 2]) -> Option<String> {
     if let Some(remedy) = decimal_commas(line) {
         return Some(remedy.into());
@@ -133,7 +134,7 @@ fn is_grouped(text: &[u8]) -> bool {
     text.contains(&b',') && first && groups.all(|group| group.len() == 3 && is_digits(group))
 }
 
-/// Returns the remedy if the first line of `data` has decimal commas, such as `0;1;2,5` and `0 1 2,5`.
+/// Returns the suggested fix if the first line of `data` contains decimal commas, as in `0;1;2,5` and `0 1 2,5`.
 pub(in crate::formats) fn decimal_commas(data: &[u8]) -> Option<&'static str> {
     let line = first_line(data);
     let is_number = |text: &[u8], mark: u8| {
@@ -162,8 +163,8 @@ pub(in crate::formats) fn decimal_commas(data: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Returns the remedy for a heading that does not say which columns are the ids, and for rows that do not match their
-/// heading.
+/// Returns the suggested fix for a header line that does not identify the id columns, and for rows that do not match
+/// their header line.
 pub(super) fn of_heading(names: &[String]) -> Cow<'static, str> {
     let others: Vec<usize> = (0..names.len()).filter(|&at| !names::is_no_end(&names[at])).collect();
     match others[..] {
@@ -172,15 +173,15 @@ pub(super) fn of_heading(names: &[String]) -> Cow<'static, str> {
     }
 }
 
-/// Returns the remedy if columns `u` and `v`, counted from 0, are probably the ids.
+/// Returns the suggested fix if the 0-based columns `u` and `v` are probably the ids.
 pub(super) fn chosen(u: usize, v: usize) -> Cow<'static, str> {
     let (u, v) = (u + 1, v + 1);
     format!("say which columns are the ids, if these are: [input] columns = [{u}, {v}], convert --columns {u},{v}")
         .into()
 }
 
-/// Returns the columns, counted from 0, that contain the two ends of an edge. These are the first two, except in
-/// N-Triples, whose second column is the relation between the ends.
+/// Returns the 0-based columns that contain the two ends of an edge. These are the first two, except in N-Triples,
+/// whose second column is the relation between the ends.
 pub(super) fn ends(fields: &[LineField<'_>]) -> [usize; 2] {
     match fields {
         [_, _, _, dot] if dot.text == b"." => [0, 2],
@@ -188,18 +189,18 @@ pub(super) fn ends(fields: &[LineField<'_>]) -> [usize; 2] {
     }
 }
 
-/// Which lines have ids that must be numbered.
+/// The lines that a command for replacing ids by numbers must process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberedLines {
-    /// All lines, because there is no heading.
+    /// All lines, because there is no header line.
     None,
-    /// All lines but the first, which is a heading.
+    /// All lines except the first, which is a header line.
     First,
-    /// Lines with numbers as ids. Used if it is not known whether there is a heading.
+    /// Only lines whose ids consist of digits, because the first line may or may not be a header line.
     Numbers,
 }
 
-/// Returns the command that numbers ids that are words or too large, for a file with lines like `shown`.
+/// Returns the command that replaces ids that are words, or too large, by numbers, for a file with lines like `shown`.
 pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: NumberedLines) -> String {
     let from = separated(delimiter);
     let line = if shown.contains(&b'"') {
@@ -228,11 +229,12 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
     format!("number the ids first: {line}")
 }
 
-/// Returns the command that writes ids without a fraction. Only ids with an exponent become floats, which keep 53 bits.
+/// Returns the command that writes ids without a fraction. Only ids with an exponent are converted to floats, which
+/// have 53 bits.
 fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
     let [u, v] = ends.map(|at| at + 1);
     let from = separated(delimiter);
-    // Lines may end with CR LF, and blanks may be around the ids of a table.
+    // Lines may end with CR LF, and the ids of a table may be surrounded by blanks.
     let not_of_ids = if from.is_empty() { r#"\r""# } else { r#"\r" "# };
     let id = r#"function id(x){gsub(/^\+|\.0*$/,"",x);return x~/[eE]/?sprintf("%.0f",x):x}"#;
     format!(
@@ -240,7 +242,7 @@ fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
     )
 }
 
-/// Returns the option of awk for a delimiter, followed by a blank.
+/// Returns awk's option for a delimiter, followed by a blank; an empty string for blanks.
 fn separated(delimiter: Delimiter) -> &'static str {
     match delimiter {
         Delimiter::Comma => "-F, ",
@@ -255,8 +257,8 @@ const BETWEEN: [&str; 5] = ["|", "||", "::", "->", "-->"];
 /// Separators that may be part of a word, but are unlikely within a number.
 const BETWEEN_NUMBERS: [&str; 9] = [":", "-", "--", "=", "=>", "/", "~", "&", "<->"];
 
-/// Returns the command that replaces the text between the first two columns with a blank, if that text is not a known
-/// delimiter.
+/// Returns the command that replaces the text between the first two columns with a blank, if that text is one of the
+/// unsupported separators [`BETWEEN`] or [`BETWEEN_NUMBERS`].
 pub(super) fn separator(line: &[u8]) -> Option<String> {
     let line = std::str::from_utf8(line).ok()?.trim();
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');

@@ -3,8 +3,8 @@
 use crate::formats::bytes::tokens::weight_end;
 use std::ops::Range;
 
-/// Returns the offset after the dictionary at `at`, and the range of the value of `'weight'`, which is empty if there
-/// is no such key. Returns `None` if the dictionary does not end on its line, or if the value is not a number.
+/// Returns the offset after the dictionary at `at`, and the byte range of the value of `'weight'`, which is empty if
+/// there is no such key. Returns `None` if the dictionary does not end on its line, or if the value is not a number.
 pub(crate) fn read(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     if data.get(at + 1) == Some(&b'}') {
         return Some((at + 2, 0..0));
@@ -34,7 +34,7 @@ pub(crate) fn read(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     }
 }
 
-/// Returns the end of the string that begins with `quote` at `at`.
+/// Returns the offset of the closing quote of the string that begins with `quote` at `at`.
 fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -47,8 +47,8 @@ fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     }
 }
 
-/// Returns the offset after the value of `'weight'`, and the range of the value. If the word is not a key, returns `at`
-/// itself and an empty range.
+/// Returns the offset after the value of `'weight'`, and the byte range of the value. `at` is the offset after the
+/// string `'weight'`; if the string is not a key, returns `at` itself and an empty range.
 fn weight(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     let blanks = |mut at: usize| {
         while data.get(at) == Some(&b' ') {

@@ -1,29 +1,29 @@
-//! Recognises a first line that contains counts, such as `n m`, `n n m`, `n m k` or `rows columns entries`, rather than
+//! Detects a first line that contains counts, such as `n m`, `n n m`, `n m k` or `rows columns entries`, rather than
 //! an edge.
 //!
-//! The declared number of edges may be the number of lines, twice that number (the count then includes both directions
-//! of each edge), or half of it (each edge has one line for each direction).
+//! The declared number of edges may be the number of lines. It may also be twice that number, if it counts both
+//! directions of each edge, or half of it, if each edge has one line per direction.
 
 use super::fields::LineField;
 use super::window::{NextLine, TextWindow};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::{excerpt, newlines, number};
 
-/// A first line that contains counts, if the number of edges that follow matches one of them.
+/// A first line that contains counts, if the number of lines that follow matches one of them.
 #[derive(Debug, Clone)]
 pub(crate) struct CountsLine {
-    /// Number of the line, from 1.
+    /// 1-based number of the line.
     pub line: u64,
     /// The possible meanings of the numbers in the line.
     sizes: Vec<DeclaredSizes>,
-    /// The line as it is shown in messages.
+    /// The line as messages show it.
     shown: String,
 }
 
 /// One possible meaning of the numbers in a line of counts.
 #[derive(Debug, Clone, Copy)]
 struct DeclaredSizes {
-    /// Number of vertices from which edges lead, and number of vertices to which edges lead.
+    /// Number of possible source vertices and number of possible target vertices of edges.
     ends: [u64; 2],
     edges: u64,
     /// Whether the line has a common form, `n m` or `n n m`.
@@ -60,12 +60,12 @@ impl Ratio {
 
 impl CountsLine {
     /// Returns the text after "found" in a message, if the counts of this line match a file with `following` more
-    /// lines; `None` if they do not.
+    /// lines; `None` if they do not match.
     pub fn found(&self, following: u64) -> Option<String> {
         self.sizes.iter().find_map(|sizes| {
             let ratio = Ratio::of(sizes.edges, following)?;
             let [from, to] = sizes.ends.map(u128::from);
-            // This many vertices can't have more edges than `from * to`. An edge in the first line often fails this
+            // This many vertices can't have more than `from * to` edges. A first line that is an edge often fails this
             // test, because sorted lists begin with the smallest ids.
             let possible = u128::from(sizes.edges) <= from * to;
             (possible || (sizes.common && ratio == Ratio::Same)).then(|| self.message(ratio))
@@ -76,10 +76,10 @@ impl CountsLine {
         format!("{}, which has {} of lines that follow", self.shown, ratio.shown())
     }
 
-    /// The text after "expected" in a message.
+    /// The text after "expected", for messages.
     pub const EXPECTED: &str = "an edge";
 
-    /// The remedy in a message.
+    /// Suggested fix, for messages.
     pub const REMEDY: &str =
         "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
 }
@@ -100,12 +100,12 @@ impl DeclaredSizes {
     /// Returns true if the ids in `edges` match the declared number of vertices `n`, so that the first line contains
     /// counts rather than an edge.
     ///
-    /// The ids match if the largest is `n - 1`, or `n` in a numbering from 1, or if there are exactly `n` distinct ids.
+    /// The ids match if the largest is `n - 1`, or `n` if ids are 1-based, or if there are exactly `n` distinct ids.
     /// If the line has a common form, it is enough that all ids are below `n`. For example, the line `1 2` above the
     /// other two edges of a triangle is an edge.
     ///
-    /// If the declared number of edges is not the number of lines, the evidence must be stronger: either the first line
-    /// would have an id that leaves a gap in the numbering, or the lines must be symmetric.
+    /// If the declared number of edges is not the number of lines, the evidence must be stronger: either the first
+    /// line, read as an edge, would leave a gap in the range of ids, or the lines must be symmetric.
     fn fit(&self, ratio: Ratio, edges: &[[u64; 2]]) -> bool {
         let [from, to] = self.ends;
         let mut ids = edges.as_flattened().to_vec();
@@ -137,9 +137,9 @@ fn is_symmetric(edges: &[[u64; 2]]) -> bool {
     forth == back
 }
 
-/// Checks whether the first line, with these fields, contains counts, and returns a fault if it does. If the file is
-/// longer than `window`, returns the counts to check at the end of the file; in such files the number of lines alone
-/// decides.
+/// Checks whether the first line, whose fields are `fields`, contains counts. Returns a fault if it does. If the file
+/// is longer than `window`, returns the counts to check at the end of the file; for such files only the number of lines
+/// is compared.
 pub(super) fn check(
     fields: &[LineField<'_>],
     at: usize,
@@ -166,7 +166,7 @@ pub(super) fn check(
     }
     let edges = edges(behind, window);
     if edges.len() as u64 != following {
-        return Ok(None); // A line that is not an edge is the mistake to report.
+        return Ok(None); // A malformed line is the mistake to report.
     }
     match ratios.find(|(sizes, ratio)| sizes.fit(*ratio, &edges)) {
         Some((_, ratio)) => Err(Fault::new(at, CountsLine::EXPECTED, counts.message(ratio), CountsLine::REMEDY)),
@@ -174,7 +174,7 @@ pub(super) fn check(
     }
 }
 
-/// Returns the first two numbers of each line from `at` on.
+/// Returns the first two numbers of each line, starting at offset `at`.
 fn edges(mut at: usize, window: &TextWindow<'_>) -> Vec<[u64; 2]> {
     let mut edges = Vec::new();
     while let NextLine::Line { start, end } = window.next(at) {

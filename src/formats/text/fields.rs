@@ -1,4 +1,4 @@
-//! Splits a line into fields, to detect the format of a file's lines. The lines themselves are parsed elsewhere.
+//! Splits a line into fields, to detect the layout of a file's lines. The lines themselves are parsed elsewhere.
 
 /// The delimiter of the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(super) enum Delimiter {
     Semicolon,
     /// Each tab is a delimiter, so that fields may be empty.
     Tab,
-    /// A run of blanks and tabs is one delimiter.
+    /// Each run of blanks and tabs is one delimiter.
     Blanks,
 }
 
@@ -19,8 +19,8 @@ pub(super) struct LineField<'l> {
 }
 
 impl Delimiter {
-    /// Returns the delimiter of a line, ignoring quoted text and attributes. If several delimiters occur, a tab has the
-    /// highest priority in a `.tsv` file and the lowest elsewhere.
+    /// Returns the delimiter of a line, ignoring quoted text and attributes. If several delimiters occur, tabs have
+    /// the highest priority in a `.tsv` file and the lowest elsewhere.
     pub fn of(line: &[u8], tsv: bool) -> Delimiter {
         let (outside, edge) = outside_quotes(trim(line, false), b" ,;\t");
         let has = |byte: u8| outside[..edge].contains(&byte);
@@ -47,35 +47,35 @@ impl Delimiter {
 }
 
 impl LineField<'_> {
-    /// Returns true for an unsigned integer.
+    /// Returns true if the field is an unsigned integer.
     pub fn is_id(&self) -> bool {
         !self.text.is_empty() && self.text.iter().all(u8::is_ascii_digit)
     }
 
-    /// Returns true for a number of any kind, including `nan`.
+    /// Returns true if the field is a number of any kind, including `nan`.
     pub fn is_number(&self) -> bool {
         std::str::from_utf8(self.text).is_ok_and(|text| text.parse::<f64>().is_ok())
     }
 
-    /// Returns true for a number from 0 on without a fraction, such as `3`, `3.0` and `3e0`.
+    /// Returns true if the field is a nonnegative number without a fraction, such as `3`, `3.0` and `3e0`.
     pub fn is_whole(&self) -> bool {
         let value = std::str::from_utf8(self.text).ok().and_then(|text| text.parse::<f64>().ok());
         value.is_some_and(|value| value.fract() == 0.0 && value.is_sign_positive())
     }
 
-    /// Returns the value, if it is an id.
+    /// Returns the value of the field if it is an id that fits in 64 bits.
     pub fn id(&self) -> Option<u64> {
         std::str::from_utf8(self.text).ok().filter(|_| self.is_id())?.parse().ok()
     }
 
-    /// Returns the text as the name of a column.
+    /// Returns the field as a column name, without quotes.
     pub fn name(&self) -> String {
         String::from_utf8_lossy(self.text).trim_matches(['"', '\'', ' ']).replace("\"\"", "\"")
     }
 }
 
 /// Splits a line into fields. A delimiter at the end does not add an empty field. Returns `None` if a quote is not
-/// closed, or is within a field that does not begin with one.
+/// closed, or occurs within a field that does not begin with a quote.
 pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'_>>> {
     let fields = split_words(line, delimiter)?;
     let has_attributes = |at: usize, field: &LineField<'_>| at >= 2 && field.text.first() == Some(&b'{');
@@ -85,7 +85,7 @@ pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'
     (!fields.iter().enumerate().any(is_stray)).then_some(fields)
 }
 
-/// Like [`split`], but quotes within a field that does not begin with one are bytes of its text.
+/// Like [`split`], but in a field that does not begin with a quote, quotes are ordinary text.
 pub(super) fn split_words(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'_>>> {
     let mut fields = Vec::new();
     let tabs = delimiter == Delimiter::Tab;
@@ -114,9 +114,9 @@ pub(super) fn split_words(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineF
     Some(fields)
 }
 
-/// Returns the line with a quote in place of each quoted text, and the length of this line up to the attributes that
-/// follow both ids. A quote opens only at the start of a column, and closes only at its end. The bytes `between` may
-/// separate columns.
+/// Returns a copy of the line in which every quoted text is replaced by one quote. Also returns the length of the copy
+/// up to the attributes that follow both ids, or its whole length if there are none. A quote opens only at the start of
+/// a column, and closes only at its end. The bytes `between` may separate columns.
 pub(super) fn outside_quotes(line: &[u8], between: &[u8]) -> (Vec<u8>, usize) {
     let (mut outside, mut edge, mut at, mut columns) = (Vec::new(), None, 0, 0);
     let is_between = |c: &u8| *c == b' ' || between.contains(c);
@@ -143,8 +143,8 @@ pub(super) fn outside_quotes(line: &[u8], between: &[u8]) -> (Vec<u8>, usize) {
     (outside, edge)
 }
 
-/// Returns the end of a quoted text whose opening quote comes before `text`. A doubled quote stands for a quote within
-/// the text.
+/// Returns the offset in `text` of the quote that closes a quoted text; `text` begins after the opening quote. A
+/// doubled quote stands for one quote within the text.
 pub(super) fn closing(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -163,7 +163,7 @@ fn ends(c: u8, delimiter: Delimiter) -> bool {
     }
 }
 
-/// Trims blanks at both ends, and tabs unless they are delimiters.
+/// Trims blanks and carriage returns at both ends, and tabs unless `tabs` is true (tabs are delimiters).
 fn trim(mut text: &[u8], tabs: bool) -> &[u8] {
     let blank = |c: &u8| matches!(c, b' ' | b'\r') || (*c == b'\t' && !tabs);
     while let Some((_, rest)) = text.split_first().filter(|(c, _)| blank(c)) {

@@ -1,21 +1,22 @@
-//! Detects tables without a heading whose first column numbers the lines, as pandas and R write them.
+//! Detects tables without a header line whose first column is a row index, as pandas and R write them.
 
 use super::fields::{Delimiter, LineField};
 use super::window::{NextLine, TextWindow};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
-/// If a file has fewer lines than this, its table must also resemble a table of pandas in other ways.
+/// Number of lines below which a table must also resemble a table of pandas in other ways, so that its first column is
+/// recognised as a row index.
 const FEW: usize = 8;
-/// If a file has fewer lines than this, nothing can be concluded.
+/// Minimum number of lines of a table whose first column can be recognised as a row index.
 const FEWEST: usize = 3;
 
-/// Refuses a table whose first column counts the lines from 0 or 1 and is followed by two more integer columns. If the
-/// count were read as an id, the graph would be a different one. `at` is the first line.
+/// Rejects a table whose first column is a row index from 0 or 1 and is followed by two more integer columns. If the
+/// index were read as an id, the graph would be a different one. `at` is the offset of the first line.
 ///
-/// All lines of the window must continue the count. If the third column is constant or has fractions, it is a weight,
-/// and the table is accepted. In a short table, only commas and connected ids are evidence of an index, because `0 1
-/// 5`, `1 2 3`, `2 0 7` is a triangle with weights.
+/// The index must be consecutive in all lines of the window. If the third column is constant or has fractions, it is a
+/// weight, and the table is accepted. In a short table, only commas and connected ids are evidence of an index,
+/// because `0 1 5`, `1 2 3`, `2 0 7` is a triangle with weights.
 pub(super) fn check(
     window: &TextWindow<'_>,
     first: &[LineField<'_>],
@@ -64,7 +65,7 @@ fn three_ids(line: &[u8]) -> Option<[u64; 3]> {
     Some([ids.next()??, ids.next()??, ids.next()??])
 }
 
-/// Returns true if `edges` may form a connected graph: there is at most one id more than edges.
+/// Returns true if `edges` may form a connected graph: the number of ids exceeds that of edges by at most one.
 fn may_be_connected(edges: &[[u64; 2]]) -> bool {
     let mut ids = edges.concat();
     ids.sort_unstable();

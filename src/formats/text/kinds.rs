@@ -1,8 +1,8 @@
-//! Detects text that begins like another format, and refuses it with the name of that format.
+//! Detects text that begins like another format, and rejects it with an error that names that format.
 
 use crate::formats::Fault;
 
-/// Refuses a file that begins like another format.
+/// Returns a fault if the file begins like another format. `named` is true if the user named the format.
 pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
     // If the user named the format, the file is read in that format.
     if !named && start.starts_with(b"%%MatrixMarket") {
@@ -21,7 +21,7 @@ pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns true for the header of a DIMACS shortest path file, after comments.
+/// Returns true if `start` contains the header of a DIMACS shortest path file, perhaps after comments.
 fn is_dimacs(start: &[u8]) -> bool {
     let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii);
     lines

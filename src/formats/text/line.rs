@@ -7,7 +7,7 @@ use crate::formats::Fault;
 use crate::formats::bytes::tokens::{excerpt, lone_return};
 use std::borrow::Cow;
 
-/// A line of the file's start, split into fields.
+/// A line at the start of the file, split into fields.
 pub(super) struct TextLine<'a> {
     pub(super) at: usize,
     /// Offset of the start of the next line.
@@ -35,13 +35,13 @@ impl<'a> TextLine<'a> {
         Ok(TextLine { at, behind: end, text: line, shown, delimiter, fields, open })
     }
 
-    /// Returns the line split by blanks if it then consists of exactly two ids, with any number of tabs before and
+    /// Returns the line split by blanks, if it then consists of exactly two ids, with any number of tabs before and
     /// between them.
     pub(super) fn aligned(&self, window: &TextWindow<'a>) -> Option<TextLine<'a>> {
         self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(LineField::is_id))
     }
 
-    /// Returns true if there are blanks between ids and tabs elsewhere: `1 2<TAB>3`.
+    /// Returns true if blanks separate the ids and tabs separate other columns, as in `1 2<TAB>3`.
     pub(super) fn is_mixed(&self) -> bool {
         let full = self.fields.iter().all(|field| !field.text.is_empty());
         self.delimiter == Delimiter::Tab && full && self.fields.iter().take(2).any(|field| field.text.contains(&b' '))
@@ -65,7 +65,7 @@ impl<'a> TextLine<'a> {
         self.fields.get(column).is_some_and(LineField::is_id)
     }
 
-    /// Returns true for a line of words without numbers and without control characters.
+    /// Returns true if the line contains words, but neither numbers nor control characters.
     pub(super) fn is_words(&self) -> bool {
         let words = self.fields.iter().any(|field| field.name().chars().any(char::is_alphabetic));
         words && self.is_printed() && !self.fields.iter().any(LineField::is_number)

@@ -1,8 +1,8 @@
 //! Parses lines with one edge each, for text, Matrix Market and DIMACS files.
 //!
-//! Eight digits are converted to a number by three multiplications of a 64-bit word, so a line costs about two words
-//! and one mispredicted branch at its end. Everything else (comments, weights, carriage returns, errors) is off the
-//! fast path.
+//! Eight digits at a time are converted to a number with three multiplications of a 64-bit word. So a line costs about
+//! two such conversions and one mispredicted branch at its end. Everything else (comments, weights, carriage returns,
+//! errors) is off the fast path.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::formats::bytes::tokens::{
 };
 use crate::formats::{Fault, Sink, Stop};
 
-/// Maximum length in bytes of a line with an edge; a file with a longer line is not in the named format.
+/// Maximum length in bytes of a line with an edge; a file with a longer line is not in this format.
 pub(crate) const LONGEST: usize = 1 << 20;
 
 /// Whether a weight follows the two ids.
@@ -29,30 +29,31 @@ pub(crate) enum WeightRule {
 pub(crate) struct Grammar {
     /// The letter at the start of every edge (`a` in DIMACS files).
     pub tag: Option<u8>,
-    /// First bytes of lines to skip; `/` must occur twice.
+    /// First bytes of comment lines, which are skipped. A `/` begins a comment only if it occurs twice.
     pub comments: &'static [u8],
     /// Whether `,` and `;` are separators, too.
     pub commas: bool,
-    /// Whether two consecutive tabs mean an empty column.
+    /// Whether two consecutive tabs enclose an empty column.
     pub single_tabs: bool,
-    /// The smallest id in the file's numbering, which becomes 0 in the graph.
+    /// Smallest id that the file may contain (0 or 1). It becomes 0 in the graph.
     pub base: u64,
-    /// The largest id in the file's numbering.
+    /// Largest id that the file may contain.
     pub largest: u64,
     pub weight: WeightRule,
-    /// Whether attributes, as NetworkX writes them, may take the place of the weight.
+    /// Whether attributes in NetworkX's notation may replace the weight.
     pub attributes: bool,
-    /// How lines with quotes are parsed, if the first line has none.
+    /// How lines with quotes are parsed, if the first line has none; `None` if they are rejected.
     pub quoted: Option<TableGrammar>,
     /// Description of a correct line, for messages.
     pub expected: String,
-    /// Returns the remedy for a wrong line.
+    /// Returns the suggested fix for a malformed line.
     pub remedy: fn(&[u8]) -> Cow<'static, str>,
 }
 
-/// Parses whole lines; the last one may lack its newline.
+/// Parses complete lines; the last one may lack its newline.
 pub(crate) fn parse(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
-    // Lines whose weights are skipped have their own code, so that they are parsed as fast as lines without weights.
+    // Lines whose weights are skipped are compiled separately, so that they are parsed as fast as lines without
+    // weights.
     if sink.reading.is_wanted() && grammar.weight != WeightRule::Never {
         parse_as::<true>(data, grammar, sink)
     } else {
@@ -60,7 +61,7 @@ pub(crate) fn parse(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Resu
     }
 }
 
-/// Parses lines, with their weights if `WEIGHTED`.
+/// Parses lines, with their weights if `WEIGHTED` is true.
 fn parse_as<const WEIGHTED: bool>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let span = grammar.largest.saturating_sub(grammar.base);
     let mut at = 0;
@@ -77,7 +78,7 @@ fn parse_as<const WEIGHTED: bool>(data: &[u8], grammar: &Grammar, sink: &mut Sin
             }
         }
         let Some((u, end)) = number(data, at) else {
-            // The line is indented, blank, a comment, or wrong.
+            // The line is indented, blank, a comment, or malformed.
             let first = blanks(data, at);
             if first > at && data.get(first).is_some_and(u8::is_ascii_digit) {
                 if grammar.single_tabs && data[at..first].contains(&b'\t') {
@@ -131,8 +132,8 @@ fn parse_as<const WEIGHTED: bool>(data: &[u8], grammar: &Grammar, sink: &mut Sin
     Ok(())
 }
 
-/// Parses a line with quotes by the table parser, or skips a comment that only that parser knows. Returns the start of
-/// the next line.
+/// Parses a line with quotes with the table parser, or skips a comment that only that parser recognises. Returns the
+/// start of the next line.
 #[cold]
 fn quoted(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_>) -> Result<usize, Stop> {
     if let Some(next) = grammar.quoted.as_ref().and_then(|table| table.semicolon_comment(data, line)) {
@@ -149,8 +150,8 @@ fn quoted(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_>) -> R
     Ok(edge.next)
 }
 
-/// Returns the offset after the tag of an edge. If the line is a comment or blank, returns the start of the next line
-/// as `Err`.
+/// Returns `Ok` with the offset of the first id, after the tag, if the line at `at` is an edge. Returns `Err` with the
+/// start of the next line if it is a comment or blank, and `None` otherwise.
 #[inline]
 fn after_tag(data: &[u8], at: usize, tag: u8, grammar: &Grammar) -> Option<Result<usize, usize>> {
     if data[at] == tag && data.get(at + 1) == Some(&b' ') && data.get(at + 2).is_some_and(u8::is_ascii_digit) {
@@ -195,8 +196,8 @@ fn is_comment(data: &[u8], first: usize, grammar: &Grammar) -> bool {
     grammar.comments.contains(&c) && (c != b'/' || data.get(first + 1) == Some(&c))
 }
 
-/// Checks what follows the second id. Returns the start of the next line, or `None` if the line is wrong. If `WEIGHTED`
-/// and the line has a weight, sets `place` to the range of the weight.
+/// Checks the text after the second id. Returns the start of the next line, or `None` if the line is malformed. If
+/// `WEIGHTED` is true and the line has a weight, sets `place` to the byte range of the weight.
 fn rest<const WEIGHTED: bool>(data: &[u8], at: usize, grammar: &Grammar, place: &mut Range<usize>) -> Option<usize> {
     let line_end = |at: usize| match data.get(at) {
         None => Some(at),

@@ -1,12 +1,12 @@
-//! Reads edge lists in SNAP style, and tables: one edge per line, separated by blanks, tabs, commas or semicolons, with
-//! comments that begin with `#`, `%`, `//` or `;`.
+//! Reads edge lists in the style of SNAP, and tables: one edge per line, with columns separated by blanks, tabs,
+//! commas or semicolons, and comments that begin with `#`, `%`, `//` or `;`.
 //!
-//! The start of a file decides how its lines are parsed. Most lines have two ids, perhaps with a weight or with the
-//! attributes that NetworkX writes (`{}`); `lines` parses these. `table` parses files with quotes, with a heading that
-//! puts the ids elsewhere, with four columns or more, or with chosen columns.
+//! The start of a file determines how its lines are parsed. Most lines have two ids, perhaps with a weight or with the
+//! attributes that NetworkX writes (`{}`); `lines` parses these. `table` parses files with quotes, with a header line
+//! that names other id columns, with four columns or more, or with chosen columns.
 //!
-//! A first line without numbers is a heading. Its names must say which columns are the ids, unless the user chose the
-//! columns, because a wrong guess would read a different graph.
+//! A first line without numbers is a header line. Its names must identify the id columns, unless the user chose the
+//! columns, because a wrong guess would produce a different graph.
 
 mod advice;
 pub(crate) mod attributes;
@@ -36,7 +36,7 @@ pub(crate) use table::TableGrammar;
 pub(in crate::formats) use unread::unread;
 use window::{NextLine, TextWindow};
 
-/// Returns the layout of lines with two ids. `weight` says whether a weight follows them.
+/// Returns the layout of lines with two ids. `weight` states whether a weight follows them.
 fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> BodyLayout {
     BodyLayout::Lines(Grammar {
         tag: None,
@@ -59,8 +59,8 @@ fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: 
     })
 }
 
-/// Finds where the edges begin and how their lines are parsed. `prefix` is the first bytes of the file, whose text
-/// begins at `start`.
+/// Finds where the edges begin and how their lines are parsed. `prefix` contains the first bytes of the file, whose
+/// text begins at offset `start`.
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
@@ -130,7 +130,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     match (&second, broken) {
         (_, Some(fault)) => Err(fault),
         (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends))?)),
-        // The file consists of a heading alone, unless the line below it is beyond the window.
+        // The file consists only of a header line, unless the line below it is beyond the window.
         (None, None) => {
             window.line_from(behind)?;
             Ok(head(behind, grammar(WeightRule::Optional, first.delimiter, false, None)))
@@ -138,7 +138,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     }
 }
 
-/// Returns the offset after the first `lines` lines, which the user asked to skip.
+/// Returns the offset after the first `lines` lines, which the user wants to skip.
 fn skip(window: &TextWindow<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
     let mut at = start;
     for line in 0..lines {
@@ -158,7 +158,7 @@ fn skip(window: &TextWindow<'_>, start: usize, lines: u64) -> Result<usize, Faul
     Ok(at)
 }
 
-/// The first two lines of a file, which decide how it is parsed.
+/// The first two lines of a file, which determine how it is parsed.
 struct FirstLines<'a> {
     options: &'a TextOptions,
     first: &'a TextLine<'a>,
@@ -166,7 +166,8 @@ struct FirstLines<'a> {
 }
 
 impl FirstLines<'_> {
-    /// Returns true if the first line is a title above edges: one word, such as a link. A title does not name columns.
+    /// Returns true if the first line is a title above the edges: a single word, such as a link. A title does not name
+    /// columns.
     fn is_title(&self) -> bool {
         let [u, v] = match &self.options.columns {
             Columns::Auto => [0, 1],
@@ -179,7 +180,8 @@ impl FirstLines<'_> {
             && self.second.is_some_and(|row| row.is_id(u) && row.is_id(v))
     }
 
-    /// Returns the counts in the first line, if it may contain counts and the job does not say how many lines to skip.
+    /// Returns the counts in the first line, if it may contain counts and the options do not set the number of lines
+    /// to skip.
     fn counts(&self, window: &TextWindow<'_>) -> Result<Option<CountsLine>, Fault> {
         match (self.options.skip_lines, self.first.fields.len()) {
             (None, 2 | 3) => counts::check(&self.first.fields, self.first.at, self.first.behind, window),
@@ -187,14 +189,15 @@ impl FirstLines<'_> {
         }
     }
 
-    /// Returns the columns that the first line or the job names, if the line is a heading; `None` if it is an edge.
+    /// Returns the columns that the first line or the options name, if the line is a header line; `None` if it is an
+    /// edge.
     fn heading(&self) -> Result<Option<EdgeColumns>, Fault> {
         let first = self.first;
         match &self.options.columns {
             Columns::Numbers(numbers) => {
                 let ends = numbered(numbers);
-                // A line with an empty field above a value is a heading, even if the other names are numbers (",0,1"
-                // above an index).
+                // A line with an empty field above a value is a header line, even if the other names are numbers
+                // (",0,1" above an index).
                 let gap = |(at, field): (usize, &LineField<'_>)| {
                     field.text.is_empty()
                         && self.second.is_some_and(|row| row.fields.get(at).is_some_and(|f| !f.text.is_empty()))
@@ -231,7 +234,7 @@ impl FirstLines<'_> {
         }
     }
 
-    /// Like [`Self::heading`], if the job names no columns.
+    /// Does the work of [`Self::heading`] if the options name no columns.
     fn named_by_heading(&self) -> Result<Option<EdgeColumns>, Fault> {
         let first = self.first;
         if first.is_id(0) && first.is_id(1) {
@@ -278,8 +281,8 @@ impl FirstLines<'_> {
         })
     }
 
-    /// Returns the layout of lines like `row`. The columns that the user numbered are read, or else the columns of
-    /// `heading`, or else the first ones.
+    /// Returns the layout of lines like `row`. The columns to read are those that the user chose by number, or else
+    /// those of the header line `heading`, or else the first ones.
     fn layout(&self, row: &TextLine<'_>, heading: Option<EdgeColumns>) -> Result<BodyLayout, Fault> {
         let columns = row.fields.len();
         let third_is_number = row.fields.get(2).is_some_and(LineField::is_number);
@@ -298,7 +301,7 @@ impl FirstLines<'_> {
         let whole = if heading.is_some() && fits { named.max(columns) } else { columns + row_more };
         if by_name && heading.is_some() && !fits {
             let expected = format!("{named} columns, as the heading names");
-            // R writes row names in a column that the heading does not name.
+            // R writes row names in a column that the header line does not name.
             let remedy = if columns == named + 1 { chosen(ends.u + 1, ends.v + 1) } else { COLUMNS.into() };
             return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), remedy));
         }
@@ -322,8 +325,8 @@ impl FirstLines<'_> {
         let declared = heading.is_some() || self.options.columns != Columns::Auto;
         let is_edge = self.options.skip_lines == Some(0);
         let weight = match (declared, ends.weight, columns) {
-            // A line with another number of columns belongs to an adjacency list or to another format, unless the job
-            // says that the first line is an edge like the others (skip_lines = 0).
+            // A line with another number of columns belongs to an adjacency list or to another format, unless the
+            // options state that the first line is an edge like the others (skip_lines = 0).
             (false, _, 2) if row_more == 0 && !is_edge => Some(WeightRule::Never),
             (false, Some(_), 3) if !attributes && row_more == 0 && !is_edge => Some(WeightRule::Required),
             (false, _, 2 | 3) => Some(WeightRule::Optional),
@@ -334,7 +337,7 @@ impl FirstLines<'_> {
         };
         let (EdgeColumns { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
         let table = TableGrammar { delimiter, u, v, weight: of_weight, columns: whole };
-        // A third column that is not a weight is a mistake, unless the heading or the job names the columns.
+        // A third column that is not a weight is a mistake, unless the header line or the options name the columns.
         let quoted = declared || columns < 3 || of_weight.is_some();
         Ok(match weight.filter(|_| plain) {
             Some(weight) => grammar(

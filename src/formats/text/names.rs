@@ -1,8 +1,8 @@
-//! Finds the columns of ids by the names in a heading.
+//! Finds the id columns by the column names in a header line.
 
 use crate::formats::{Columns, Part, UseOfDirection};
 
-/// The columns of the two ends and the weight of an edge, counted from 0.
+/// The 0-based columns of the two ends and the weight of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::formats) struct EdgeColumns {
     pub u: usize,
@@ -10,8 +10,8 @@ pub(in crate::formats) struct EdgeColumns {
     pub weight: Option<usize>,
 }
 
-/// Names of the two ends of an edge, without separators. If a heading has several such pairs
-/// (`source,target,start,end`), the pair that comes first here counts.
+/// Names of the two ends of an edge, without separators. If a header line contains several such pairs
+/// (`source,target,start,end`), the first of them in this list counts.
 const PAIRS: [(&[&str], &[&str]); 9] = [
     (&["source", "src"], &["target", "tgt", "destination", "dest", "dst"]),
     (&["from"], &["to"]),
@@ -27,17 +27,17 @@ const PAIRS: [(&[&str], &[&str]); 9] = [
     ),
 ];
 
-/// Names of the columns of a knowledge graph: the source of its edges, their meaning, and their target.
+/// Names of the columns of a knowledge graph: the source of an edge, its relation, and its target.
 const TRIPLES: [[&[&str]; 3]; 2] =
     [[&["head", "h"], RELATIONS, &["tail", "t"]], [&["subject", "subj", "s"], RELATIONS, &["object", "obj", "o"]]];
 
 const RELATIONS: &[&str] = &["relation", "rel", "r", "relationship", "predicate", "pred", "p", "property"];
 
-/// Names of an end of an edge if a number or letter follows (`node1`, `node2`; `id_a`, `id_b`).
+/// Names of an end of an edge if a digit or letter follows (`node1`, `node2`; `id_a`, `id_b`).
 const NUMBERED: [&str; 13] =
     ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
 
-/// The numbers and letters that follow the names in [`NUMBERED`].
+/// Digits and letters that follow the names in [`NUMBERED`].
 const NUMBERS: [(&str, &str); 3] = [("1", "2"), ("0", "1"), ("a", "b")];
 
 const WEIGHTS: [&str; 4] = ["weight", "weights", "w", "wt"];
@@ -48,7 +48,7 @@ const OTHERS: [&str; 9] = ["", "value", "time", "timestamp", "date", "year", "ty
 /// Words that may follow a name without changing its meaning (`source_id`, `FromNodeId`).
 const KINDS: [&str; 6] = ["node", "vertex", "id", "ids", "idx", "index"];
 
-/// Returns the columns named in a heading; `None` unless exactly two of them are named as ends.
+/// Returns the columns that a header line names; `None` unless it identifies exactly two columns as ends.
 pub(in crate::formats) fn columns(names: &[String]) -> Option<EdgeColumns> {
     let bare: Vec<String> = names.iter().map(|name| bare(name)).collect();
     let only = |wanted: &dyn Fn(&str) -> bool| {
@@ -84,9 +84,9 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<EdgeColumns> {
     found
 }
 
-/// Returns two texts for an error (expected, remedy) if the direction of edges matters and [`columns`] found the ends
-/// by the names tail and head. These names do not say where an edge leads: an arc leads from its tail to its head, but
-/// an edge of a knowledge graph leads from its head to its tail.
+/// Returns the texts `(expected, remedy)` of an error message, if the direction of edges matters and [`columns`] found
+/// the ends by the names tail and head. These names do not determine the direction: an arc leads from its tail to its
+/// head, but an edge of a knowledge graph leads from its head to its tail.
 pub(in crate::formats) fn open_direction(
     part: &Part,
     names: &[String],
@@ -102,7 +102,8 @@ const DIRECTION: (&str, &str) = (
      as in a knowledge graph (convert --columns)",
 );
 
-/// Returns the columns that were chosen by name. A name must be spelled as in the heading, or else differ only in case.
+/// Returns the columns that the user chose by name. A name must equal one in the header line, or differ from exactly
+/// one only in case.
 pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<EdgeColumns> {
     let find = |wanted: &String| {
         let all = |same: &dyn Fn(&String) -> bool| -> Vec<usize> {
@@ -128,8 +129,8 @@ pub(in crate::formats) fn is_no_end(name: &str) -> bool {
     WEIGHTS.contains(&&*bare) || OTHERS.contains(&&*bare)
 }
 
-/// Returns a name in lower case, reduced to letters and digits, without text from the first bracket on, and without
-/// trailing words such as node or id.
+/// Returns a name in lower case, reduced to letters and digits. The text from the first bracket on, and trailing words
+/// such as node or id, are removed.
 fn bare(name: &str) -> String {
     let name = name.split(['(', '[']).next().unwrap_or_default();
     let letters: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
@@ -137,7 +138,7 @@ fn bare(name: &str) -> String {
     if stem.is_empty() { letters } else { stem.to_owned() }
 }
 
-/// Returns a name in lower case without trailing words such as node or id (`source_node_id` has two).
+/// Returns a name without trailing words such as node or id (`source_node_id` has two).
 fn stem(mut name: &str) -> &str {
     while let Some(stem) = KINDS.iter().find_map(|kind| name.strip_suffix(kind)) {
         name = stem;
@@ -145,8 +146,8 @@ fn stem(mut name: &str) -> &str {
     name
 }
 
-/// Returns true if `bare` consists of `kind`, perhaps words such as node or id, and `number`: `user1`, `nodeid1`. A
-/// number alone is not enough.
+/// Returns true if `bare` consists of `kind`, perhaps words such as node or id, and `number`: `user1`, `nodeid1`.
+/// Returns false for `number` alone.
 fn is_numbered(bare: &str, kind: &str, number: &str) -> bool {
     bare.strip_suffix(number).is_some_and(|name| !name.is_empty() && stem(name) == kind)
 }

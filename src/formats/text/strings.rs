@@ -1,7 +1,7 @@
-//! Parses lines whose ids are strings: an edge per line, in any two columns, with or without quotes (RFC 4180).
+//! Parses lines with string ids: one edge per line, in any two columns, with or without quotes (RFC 4180).
 //!
-//! Eight bytes are searched at a time for the end of an id. Lines with quotes, blanks around ids, more columns,
-//! comments and mistakes are off the fast path.
+//! The end of an id is searched eight bytes at a time. Lines with quotes, blanks around ids, more columns, comments
+//! and mistakes are off the fast path.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +21,7 @@ const QUOTES: &str =
     "quote a column that contains quotes, and double those (RFC 4180), or write tabs between the columns";
 const COLUMNS: &str = "correct the line, or say which columns to read: [input] columns, convert --columns";
 
-/// Finds where the edges begin and how their lines are parsed. The text begins at `start`.
+/// Finds where the edges begin and how their lines are parsed. The text begins at offset `start`.
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
@@ -62,12 +62,12 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
     if let Some((expected, remedy)) = heading.and_then(|ends| names::open_direction(part, &names, ends)) {
         return Err(Fault::new(first, expected, excerpt(window.bytes, first), remedy));
     }
-    // Without a heading, the body begins before the lines that the window skips, because `#` may follow an empty id in
-    // a file of tabs.
+    // Without a header line, the body begins before the lines that the window skips, because in a tab-separated file
+    // `#` may follow an empty id.
     let (body, at) = if heading.is_some() { (behind, behind) } else { (skipped, first) };
     let row = match window.line_from(at)? {
         Some((start, end)) => fields(start, window.line(start, end))?,
-        // The file consists of a heading alone.
+        // The file consists only of a header line.
         None => top,
     };
     let number = row.get(2).is_some_and(|field| field.is_number() || field.text.first() == Some(&b'{'));
@@ -85,7 +85,8 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
     Ok(Head { weighted: weight.is_some(), remark, ..Head::of(BodyLayout::Strings(table), body) })
 }
 
-/// Returns the log line about a first line that could be a heading or an edge. `lines` above it are skipped.
+/// Returns the log message about a first line that could be a header line or an edge. `lines` lines above it are
+/// skipped.
 fn remark(shown: &str, is_heading: bool, lines: u64) -> String {
     let (read, other, lines) =
         if is_heading { ("skipped as a heading", "an edge", 0) } else { ("read as an edge", "a heading", lines + 1) };
@@ -94,8 +95,9 @@ fn remark(shown: &str, is_heading: bool, lines: u64) -> String {
     )
 }
 
-/// Returns true if an id of the line `top` occurs in another line of the window, from `at` on. The names of a heading
-/// rarely do. A line with the same ids as `top` may repeat the heading, so it does not count.
+/// Returns true if an id of the first line, whose fields are `top`, occurs in another line of the window from offset
+/// `at` on. The names in a header line rarely do. A line with the same ids as `top` may repeat the header line, so it
+/// does not count.
 fn occurs_below(
     window: &TextWindow<'_>,
     mut at: usize,
@@ -103,7 +105,7 @@ fn occurs_below(
     ends: EdgeColumns,
     delimiter: Delimiter,
 ) -> bool {
-    // The ids are in the columns that the heading names, or, if the line is an edge, in the first two.
+    // The ids are in the columns that the header line names, or, if the line is an edge, in the first two.
     let columns = [0, 1, ends.u, ends.v];
     let top = columns.map(|column| top[column].text);
     while let NextLine::Line { start, end } = window.next(at) {
@@ -117,18 +119,18 @@ fn occurs_below(
     false
 }
 
-/// Returns true for a line without an edge. A tab that separates columns ends an empty id, so a line that begins with it is
-/// neither blank nor a comment, even if `#` follows.
+/// Returns true for a line without an edge. If tabs separate columns, a tab at the start of a line follows an empty
+/// id. So such a line is neither blank nor a comment, even if `#` follows.
 fn is_blank_or_comment<const D: u8>(line: &[u8]) -> bool {
     matches!(line.get(trim::<D>(line, 0)), None | Some(b'#' | b'%' | b'\n' | b'\r'))
 }
 
-/// Returns the delimiter of the columns. The extension `.csv` or `.tsv` decides it. In other files, a line that can be
-/// divided in two ways is refused, because each way would give another graph.
+/// Returns the delimiter of the columns. The extension `.csv` or `.tsv` determines it. In other files, a line that can
+/// be divided in two ways is rejected, because each way would produce another graph.
 fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
     let is_csv = ending(&part.path).as_deref() == Some("csv");
     let (outside, edge) = outside_quotes(line, if is_csv { b",;\t" } else { b" ,;\t" });
-    // The attributes that NetworkX writes after the ids may contain anything.
+    // NetworkX's attributes after the ids may contain any bytes.
     let edge = &outside[..edge];
     let (comma, semicolon, tab) = (edge.contains(&b','), edge.contains(&b';'), outside.contains(&b'\t'));
     match ending(&part.path).as_deref() {
@@ -157,13 +159,13 @@ fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
 
 /// Result of parsing a line.
 enum Found<'d> {
-    /// Both ids, the range of the weight (empty if there is none), and the start of the next line.
+    /// Both ids, the byte range of the weight (empty if there is none), and the start of the next line.
     Edge([Cow<'d, [u8]>; 2], Range<usize>, usize),
-    /// The start of the next line, after a blank line or a comment.
+    /// A blank line or a comment, with the start of the next line.
     Nothing(usize),
 }
 
-/// Parses whole lines; the last one may lack its newline.
+/// Parses complete lines; the last one may lack its newline.
 pub(crate) fn parse(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
     match table.delimiter {
         Delimiter::Comma => lines::<b','>(data, table, sink),
@@ -197,7 +199,7 @@ fn lines<const D: u8>(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) ->
     Ok(())
 }
 
-/// Parses the line at `line`, which may have any form.
+/// Parses the line that starts at offset `line` and may have any form.
 #[inline(never)]
 fn line<'d, const D: u8>(data: &'d [u8], line: usize, table: &TableGrammar) -> Result<Found<'d>, Fault> {
     let next = next_line(data, line);
@@ -282,8 +284,8 @@ fn wrong(data: &[u8], line: usize, table: &TableGrammar) -> Fault {
     Fault::new(line, expected, excerpt(data, line), remedy)
 }
 
-/// Returns the ranges of both ids of the line at `at`, and the start of the next line, if the line has two ids without
-/// quotes and without blanks around them; otherwise `None`.
+/// Returns the byte ranges of both ids of the line at `at`, and the start of the next line. Returns `None` unless the
+/// line consists of two ids without quotes and without blanks around them.
 #[inline(always)]
 fn pair<const D: u8>(data: &[u8], at: usize) -> Option<([Range<usize>; 2], usize)> {
     let begins = |at: usize| data.get(at).is_some_and(|c| *c > b' ' && *c != b'"');
@@ -307,8 +309,8 @@ fn pair<const D: u8>(data: &[u8], at: usize) -> Option<([Range<usize>; 2], usize
     Some(([at..middle, middle + 1..end], next))
 }
 
-/// Returns the offset of the first byte from `at` on that may end an id: the delimiter (a blank, if blanks are the
-/// delimiter) or a control character. Returns the length of `data` if there is none.
+/// Returns the offset of the first byte, at or after `at`, that may end an id: the delimiter (a blank, if blanks are
+/// the delimiter) or a control character. Returns the length of `data` if there is none.
 #[inline(always)]
 fn stop<const D: u8>(data: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -332,7 +334,7 @@ fn ends<const D: u8>(c: u8) -> bool {
     if D == BLANKS { matches!(c, b' ' | b'\t') } else { c == D }
 }
 
-/// Returns the text between quotes, in which a doubled quote stands for a quote.
+/// Returns quoted text without its doubled quotes, each of which stands for one quote.
 fn unquoted(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'"') {
         return Cow::Borrowed(text);

@@ -1,7 +1,7 @@
-//! Parses lines of several columns: ids in any of them, quotes (RFC 4180), empty fields, more columns.
+//! Parses lines of several columns, with ids in any of them, quotes (RFC 4180) and empty fields.
 //!
 //! Lists of two columns have a faster parser, `lines`. All lines must have as many columns as the first one, because a
-//! missing or surplus column shifts the others, which would be a different graph.
+//! missing or surplus column shifts the others, which would produce a different graph.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use super::{advice, attributes};
 use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
 use crate::formats::{Fault, Sink, Stop};
 
-/// The format of lines with several columns, whose ids are numbers or strings. Columns are counted from 0.
+/// The layout of lines with several columns, whose ids are numbers or strings. Column indices are 0-based.
 #[derive(Debug, Clone)]
 pub(crate) struct TableGrammar {
     pub(super) delimiter: Delimiter,
-    /// The columns of both ids. In a list of vertices they are the same.
+    /// The columns of the two ids. In a list of vertices they are the same.
     pub(super) u: usize,
     pub(super) v: usize,
     /// The column of the weight, which must contain numbers.
@@ -27,17 +27,17 @@ pub(crate) struct TableGrammar {
 pub(crate) struct EdgeRow {
     pub u: u64,
     pub v: u64,
-    /// The range of the weight; empty if the edge has none.
+    /// Byte range of the weight; empty if the edge has none.
     pub weight: Range<usize>,
     /// Start of the next line.
     pub next: usize,
 }
 
-/// Stands for runs of blanks and tabs where a delimiter byte is expected.
+/// Delimiter byte that stands for runs of blanks and tabs.
 pub(super) const BLANKS: u8 = 0;
 
 impl TableGrammar {
-    /// Parses whole lines; the last one may lack its newline.
+    /// Parses complete lines; the last one may lack its newline.
     pub(crate) fn parse(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
         match self.delimiter {
             Delimiter::Comma => self.lines::<b','>(data, sink),
@@ -66,7 +66,7 @@ impl TableGrammar {
         Ok(())
     }
 
-    /// Returns the largest id in `window`, a part of the body. Lines that are cut off or wrong are skipped.
+    /// Returns the largest id in `window`, a section of the body. Incomplete and malformed lines are skipped.
     pub(crate) fn largest(&self, window: &[u8]) -> u64 {
         window
             .split(|c| *c == b'\n')
@@ -145,9 +145,9 @@ impl TableGrammar {
         }
     }
 
-    /// Returns the start of the next line if the line at `line` is a comment that begins with `;`, in a file whose
-    /// delimiter is also `;`. Such a comment contains words, and no number where a row has an id. A row whose first
-    /// column is empty is not a comment.
+    /// Recognises comments that begin with `;` in a file whose delimiter is also `;`. Returns the start of the next
+    /// line if the line at `line` is such a comment, otherwise `None`. Such a comment contains words, and no number in
+    /// an id column. A row whose first column is empty is not a comment.
     #[cold]
     pub(crate) fn semicolon_comment(&self, data: &[u8], line: usize) -> Option<usize> {
         let next = next_line(data, line);
@@ -201,7 +201,7 @@ fn is_comment<const D: u8>(line: &[u8]) -> bool {
     }
 }
 
-/// Skips blanks, and tabs unless they are the delimiter.
+/// Skips blanks, and tabs unless they are the delimiter. Returns the offset after them.
 #[inline(always)]
 pub(super) fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     while matches!(data.get(at), Some(b' ')) || (D != b'\t' && matches!(data.get(at), Some(b'\t'))) {
@@ -221,8 +221,8 @@ fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     (data.get(end) == Some(&b'"')).then_some((id, end + 1))
 }
 
-/// Returns the offset after the field at `at`. If the field is a dictionary of attributes, also returns the range of
-/// its weight. Returns `None` if quotes are not closed on the line.
+/// Returns the offset after the field at `at`. If the field is a dictionary of attributes, also returns the byte range
+/// of its weight. Returns `None` if quotes are not closed on the line.
 #[inline(always)]
 fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize, Range<usize>)> {
     match data.get(at) {
@@ -242,7 +242,7 @@ fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize,
     Some((at, 0..0))
 }
 
-/// Returns the offset after the quoted text that begins at `at`. A doubled quote stands for a quote within the text.
+/// Returns the offset after the quoted text that begins at `at`. A doubled quote stands for one quote within the text.
 fn quoted(data: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

@@ -1,4 +1,4 @@
-//! Finds numeric columns that are not read, one of which may be the weights.
+//! Finds numeric columns that are not read, one of which may contain the weights.
 
 use super::fields::{Delimiter, split};
 use super::window::{NextLine, TextWindow};
@@ -6,8 +6,8 @@ use super::{head, skip};
 use crate::formats::weights::UnreadColumns;
 use crate::formats::{BodyLayout, Columns, Format, Part, contents};
 
-/// Returns the numeric columns that are not read, in a text file whose edges have no weights. The scan reports mistakes
-/// in the file.
+/// Returns the numeric columns that are not read from a text file whose edges have no weights. Mistakes in the file are
+/// left to the scan, which reports them.
 pub(in crate::formats) fn unread(part: &Part) -> Option<UnreadColumns> {
     if part.format != Format::Text {
         return None;
@@ -26,8 +26,8 @@ pub(in crate::formats) fn unread(part: &Part) -> Option<UnreadColumns> {
     Some(UnreadColumns::of(&columns.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), remedy))
 }
 
-/// Returns the numeric columns of a file that are not read. `prefix` is the start of the file, whose text begins at
-/// `start`. Each column comes with its name or number for messages, and with the option that makes it the weight.
+/// Returns the numeric columns of a file that are not read. `prefix` contains the start of the file, whose text begins
+/// at offset `start`. Each column is a pair: its name or number for messages, and the option that makes it the weight.
 fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Columns)>> {
     let head = head(prefix, start, part).ok().filter(|head| !head.weighted)?;
     let window = TextWindow::new(prefix, part.text.ids);
@@ -48,7 +48,8 @@ fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Colu
         .filter(|names| names.len() == fields.len())
         .map(|names| names.iter().map(|name| name.name()).collect())
         .unwrap_or_default();
-    // A name must be distinguishable from a number and from the other names, and must need no quotes on a command line.
+    // A name must be distinguishable from a number and from the other names, and must need no quotes on a command
+    // line.
     let is_name = |name: &String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         name.contains(|c: char| c.is_ascii_alphabetic())
@@ -64,7 +65,7 @@ fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Colu
         Some(name) => format!("{name:?}"),
         None => (at + 1).to_string(),
     };
-    // An unnamed first column is an index.
+    // An unnamed first column is a row index.
     let wanted =
         |at: &usize| ![u, v].contains(at) && fields[*at].is_number() && names.get(*at).is_none_or(|n| !n.is_empty());
     Some((0..fields.len()).filter(wanted).map(|at| (shown(at), choice(at))).collect())

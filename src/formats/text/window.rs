@@ -1,4 +1,4 @@
-//! Splits the start of a file into lines, which decide how the rest is read.
+//! Splits the start of a file into lines, which determine how the rest is read.
 
 use crate::formats::bytes::tokens::{blanks, has_lone_return, next_line};
 use crate::formats::{Fault, HEAD, IdKind};
@@ -8,15 +8,15 @@ pub(super) struct TextWindow<'a> {
     pub bytes: &'a [u8],
     /// Whether the window contains the whole file.
     pub whole: bool,
-    /// The kind of the ids, which decides which lines are comments.
+    /// The kind of the ids, which determines which lines are comments.
     ids: IdKind,
 }
 
-/// The result of a search for the next line of the window.
+/// Result of a search for the next line of the window.
 pub(super) enum NextLine {
-    /// A line that is not a comment, from `start` to after its newline.
+    /// A line that is not a comment. `end` is the offset after its newline.
     Line { start: usize, end: usize },
-    /// The window has no further line, because the file ends.
+    /// There is no further line, because the file ends.
     End,
     /// The next line is beyond the window.
     Beyond,
@@ -27,7 +27,7 @@ impl<'a> TextWindow<'a> {
         TextWindow { bytes: &prefix[..prefix.len().min(HEAD)], whole: prefix.len() < HEAD, ids }
     }
 
-    /// Returns start and end of the line that [`Self::next`] finds; `None` at the end of the file.
+    /// Returns the start and the end of the line that [`Self::next`] finds; `None` at the end of the file.
     ///
     /// # Errors
     /// A fault if the line is beyond the window, because the columns can't be detected without it.
@@ -43,8 +43,8 @@ impl<'a> TextWindow<'a> {
         }
     }
 
-    /// Returns the first line from `at` on that is neither blank nor a comment. A comment with a lone carriage return,
-    /// which may hide edges, is returned, too.
+    /// Returns the first line, at or after offset `at`, that is neither blank nor a comment. A comment with a lone
+    /// carriage return, which may hide edges, is returned, too.
     pub fn next(&self, mut at: usize) -> NextLine {
         loop {
             let first = blanks(self.bytes, at);
@@ -78,8 +78,8 @@ impl<'a> TextWindow<'a> {
     }
 }
 
-/// Returns true for comments of files whose ids are numbers: lines that begin with `#`, `%`, `//` or `;`. A line that
-/// begins with `;` and has more semicolons is a row whose first field is empty, unless a blank and a word follow.
+/// Returns true for a comment in a file with numeric ids: a line that begins with `#`, `%`, `//` or `;`. A line that
+/// begins with `;` and contains more semicolons is a row whose first field is empty, unless a blank and a word follow.
 fn is_comment(line: &[u8]) -> bool {
     match line {
         [b'#' | b'%', ..] | [b'/', b'/', ..] => true,

@@ -1,4 +1,4 @@
-//! Effect of a weight on the type of all weights, and reasons why a weight can't be accepted.
+//! The effect of a weight on the type of all weights, and reasons why a weight is rejected.
 
 use super::WeightType;
 use crate::formats::Fault;
@@ -6,11 +6,11 @@ use crate::formats::Fault;
 /// Effect of one weight on the type of all weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WeightClass {
-    /// An integer that f32 represents exactly, as it does all integers up to 2^24.
+    /// An integer below 2^32 that f32 represents exactly, as it does all integers up to 2^24.
     Whole,
-    /// An integer that f32 can't represent exactly.
+    /// An integer below 2^32 that f32 can't represent exactly.
     Rounded,
-    /// An integer from 2^32 on; `rounded` says that f32 can't represent it exactly.
+    /// An integer from 2^32 on; `rounded` is true if f32 can't represent it exactly.
     Wide { rounded: bool },
     /// A number that is not an integer.
     Decimal,
@@ -49,7 +49,7 @@ impl WeightClass {
     }
 }
 
-/// The reason why a weight can't be accepted.
+/// Reason why a weight is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
     Negative,
@@ -58,13 +58,13 @@ pub(crate) enum Mistake {
     TooLarge,
     /// The number is larger than the largest f64.
     BeyondF64,
-    /// The number is a decimal, or 2^32 or more, although the user asks for u32.
+    /// The number has a fraction or is at least 2^32, although the user requested u32.
     NotU32,
-    /// The number is a decimal, or 2^64 or more, although the weights are u64.
+    /// The number has a fraction or is at least 2^64, although the weights are u64.
     NotU64,
-    /// The number is an integer that f32 can't represent exactly, and another weight of the input is a decimal.
+    /// The number is an integer that f32 can't represent exactly, and another weight of the input has a fraction.
     Rounded,
-    /// The number is an integer that f64 can't represent exactly, although the user asks for f64.
+    /// The number is an integer that f64 can't represent exactly, although the user requested f64.
     NotF64,
     NoNumber,
 }
@@ -84,7 +84,7 @@ impl Mistake {
         }
     }
 
-    /// Returns the remedy in a message.
+    /// Returns the suggested fix, for messages.
     pub fn remedy(self) -> &'static str {
         match self {
             Mistake::NotU32 => {
@@ -107,7 +107,7 @@ impl Mistake {
         }
     }
 
-    /// Makes a fault of this mistake, at offset `at`; `found` is the text there.
+    /// Returns the fault for this mistake at offset `at`; `found` is the text there.
     pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
         Fault::new(at, self.expected(), found, self.remedy())
     }

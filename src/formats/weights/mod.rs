@@ -1,6 +1,6 @@
-//! Weights of edges: their types, and how a scan treats them.
+//! Edge weights: their types, and how a scan treats them.
 //!
-//! A weight is an integer of 32 or 64 bits, or a finite f32 or f64 from 0 on. A visitor gets each weight as 32 or 64
+//! A weight is a 32-bit or 64-bit integer, or a finite nonnegative f32 or f64. A visitor gets each weight as 32 or 64
 //! bits that sort like the weights.
 
 mod class;
@@ -28,9 +28,9 @@ pub enum WeightType {
     U32,
     /// Integers below 2^64.
     U64,
-    /// Numbers from 0 on, rounded to the nearest f32.
+    /// Nonnegative numbers, rounded to the nearest f32.
     F32,
-    /// Numbers from 0 on, rounded to the nearest f64.
+    /// Nonnegative numbers, rounded to the nearest f64.
     F64,
 }
 
@@ -47,10 +47,10 @@ pub enum Weights {
 }
 
 impl WeightType {
-    /// All types. A later one fits all weights of an earlier one, perhaps rounded.
+    /// All types. A later type can represent all weights of an earlier one, perhaps rounded.
     pub const ALL: [WeightType; 4] = [WeightType::U32, WeightType::U64, WeightType::F32, WeightType::F64];
 
-    /// Returns the name in job files and on the command line.
+    /// Returns the name used in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             WeightType::U32 => "u32",
@@ -73,12 +73,13 @@ impl WeightType {
     }
 }
 
-/// Returns the bits of the weights in `words`. Each weight has `size` words: 1, or 2 with the lower half first.
+/// Returns the bits of the weights in `words`. Each weight consists of `size` words: 1, or 2 with the lower half
+/// first.
 pub(crate) fn bits_of(words: &[u32], size: usize) -> impl Iterator<Item = u64> {
     words.chunks_exact(size.max(1)).map(bits_of_one)
 }
 
-/// Returns the bits of one weight, which has one or two words.
+/// Returns the bits of one weight, which consists of one or two words.
 #[inline]
 pub(crate) fn bits_of_one(words: &[u32]) -> u64 {
     words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word))
@@ -102,7 +103,7 @@ pub(crate) enum Weight<'a> {
     Text(&'a [u8]),
 }
 
-/// Advice in the error message if only some edges of the input have a weight.
+/// Suggested fix in the error message if only some edges of the input have a weight.
 pub(crate) const NONE_LACKING: &str =
     "give every edge one, or read the edges without: [input] weights = \"none\", convert --weights none";
 
@@ -117,8 +118,8 @@ impl Weights {
         matches!(self, Weights::Read(_))
     }
 
-    /// Checks a weight. Returns its bits, and its class, which decides the type of all weights. The bits are meaningful
-    /// only if visitors get weights.
+    /// Checks a weight. Returns its bits, and its class, which determines the type of all weights. The bits are
+    /// meaningful only if visitors get weights.
     #[inline]
     pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u64, WeightClass), Mistake> {
         let whole = match weight {
@@ -151,8 +152,8 @@ impl Weights {
         Ok((bits, WeightClass::whole(whole)))
     }
 
-    /// Returns the narrowest type for f32 weights with these bits. Returns `None` if some weight is invalid, or if
-    /// visitors need weights of another type.
+    /// Returns the narrowest type for f32 weights with these bits: u32 if all are integers below 2^32, otherwise f32.
+    /// Returns `None` if a weight is invalid, or if visitors need weights of another type.
     pub(crate) fn take_floats(self, bits: &[u32]) -> Option<WeightType> {
         let as_they_are = match self {
             Weights::Skip | Weights::Find | Weights::Read(WeightType::F32) => true,
@@ -180,7 +181,7 @@ impl Weights {
                 _ => Mistake::TooLarge,
             });
         }
-        // Digits alone are an integer, however many there are.
+        // A text of digits is an integer, however many there are.
         let is_wide = value >= EXACT && text.bytes().all(|c| c.is_ascii_digit());
         match (self, text.parse::<u64>()) {
             (Weights::Read(WeightType::U64 | WeightType::F64), Ok(whole)) if is_wide => {
@@ -229,11 +230,11 @@ fn is_u32(value: f64) -> bool {
 }
 
 /// Returns the nearest f64 and the nearest f32 of a text of digits, a point and digits; `None` for other texts, and if
-/// this method can't give the exact result.
+/// this method can't compute the exact result.
 ///
-/// Up to 15 digits and powers of ten up to 10^22 are exact in f64, so their quotient is rounded only once (Clinger, How
-/// to Read Floating Point Numbers Accurately, 1990). Rounding it again to f32 is wrong only if it is halfway between
-/// two f32.
+/// Up to 15 digits and powers of ten up to 10^22 are exact in f64, so their quotient is rounded only once (Clinger,
+/// How to Read Floating Point Numbers Accurately, 1990). Rounding it again to f32 is wrong only if it is halfway
+/// between two f32.
 #[inline]
 fn decimal(text: &[u8]) -> Option<(f64, f32)> {
     const DIGITS: usize = 15;

@@ -1,4 +1,4 @@
-//! Tests which words are weights, and with which bits visitors receive them.
+//! Tests which numbers and texts are valid weights, and which bits visitors receive for them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The weights that a user asks for, and the choice of their type after a scan.
+//! The weights that a user requests, and the choice of their type after a scan.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use super::{WeightType, Weights};
 use crate::error::{Error, Result};
 
-/// Maximum number of columns that a message names.
+/// Maximum number of columns that a message lists.
 const NAMED: usize = 6;
 
 /// How the weights of an input are read: `[input] weights`, `convert --weights`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WeightsOption {
-    /// Weights are read in the type that they have in the input. If the input has none, none are read.
+    /// Reads weights in the type that they have in the input, or no weights if the input has none.
     #[default]
     Auto,
-    /// Weights are not read.
+    /// Reads no weights.
     None,
-    /// The input must have integer weights below 2^32.
+    /// Reads integer weights below 2^32, which the input must have.
     U32,
-    /// The input must have integer weights below 2^64.
+    /// Reads integer weights below 2^64, which the input must have.
     U64,
-    /// The input must have weights, which are converted to f32.
+    /// Reads weights, which the input must have, and converts them to f32.
     F32,
-    /// The input must have weights, which are converted to f64.
+    /// Reads weights, which the input must have, and converts them to f64.
     F64,
 }
 
@@ -41,12 +41,12 @@ impl WeightsOption {
         ("f64", WeightsOption::F64),
     ];
 
-    /// Returns the name in job files and on the command line.
+    /// Returns the name used in job files and on the command line.
     pub fn name(self) -> &'static str {
         Self::NAMED.iter().find(|(_, option)| *option == self).map_or("", |(name, _)| name)
     }
 
-    /// Returns the type that the user names, if any.
+    /// Returns the type that the option names; `None` for `auto` and `none`.
     pub fn named(self) -> Option<WeightType> {
         match self {
             WeightsOption::Auto | WeightsOption::None => None,
@@ -66,11 +66,11 @@ impl WeightsOption {
         }
     }
 
-    /// Returns the type in which weights are read after the first scan, which found weights of the type `found`; `None`
-    /// if the input has none, or if the user wants none.
+    /// Returns the type in which weights are read after the first scan, which found weights of type `found`; `None` if
+    /// the input has none, or if the user wants none.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the user asks for weights of a type and the input has edges without weights.
+    /// [`Error::Usage`] if the option names a type but the input has edges and none of them has a weight.
     #[doc(hidden)]
     pub fn decide(
         self,
@@ -101,8 +101,8 @@ impl fmt::Display for WeightsOption {
     }
 }
 
-/// Returns the error for an input without weights, if the user asks for them. `unread` are columns that may be the
-/// weights.
+/// Returns the error for an input without weights although the user requested them. `unread` are columns that may
+/// contain the weights.
 pub fn missing(name: &str, unread: Option<&UnreadColumns>) -> Error {
     let (but, remedy) = match unread {
         Some(UnreadColumns { found, remedy }) => (format!(", but {found}"), remedy.as_str()),
@@ -117,14 +117,15 @@ pub fn missing(name: &str, unread: Option<&UnreadColumns>) -> Error {
 /// Numeric columns of a file that are read neither as ids nor as weights.
 #[derive(Debug, Clone)]
 pub struct UnreadColumns {
-    /// The columns as a message names them, such as `numbers in the column "length"`.
+    /// The columns as a message describes them, such as `numbers in the column "length"`.
     pub found: String,
-    /// The options that read one of these columns as the weight.
+    /// Suggested fix: the options that read one of these columns as the weight.
     pub remedy: String,
 }
 
 impl UnreadColumns {
-    /// Describes the columns with these names. `remedy` names the options that read one of these columns as the weight.
+    /// Describes the columns with these names. `remedy` contains the options that read one of these columns as the
+    /// weight.
     pub(crate) fn of(names: &[String], remedy: String) -> UnreadColumns {
         let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
         let columns = if names.len() == 1 { "column" } else { "columns" };

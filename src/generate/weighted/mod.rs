@@ -3,7 +3,7 @@
 //!
 //! | shape | edges |
 //! |---|---|
-//! | random | both ends of an edge are drawn uniformly, without loops |
+//! | random | both ends of an edge are drawn uniformly, without self-loops |
 //! | rmat | an edge descends into quadrants with given probabilities, as in [`super::kronecker`]; GTgraph's are 0.45, 0.15, 0.15 and 0.25. GTgraph also varies them a little from level to level; this generator does not |
 //! | ssca2 | cliques of random size, with edges between cliques that become fewer with their distance: [`ssca2`] |
 //! | grid | from each cell to its neighbours on the right and below, so that paths are long and degrees small, as in a road network |
@@ -24,7 +24,7 @@ use ssca2::Cliques;
 use std::fmt;
 use std::sync::Arc;
 
-/// Purposes of the random numbers in this file; each has its own key.
+/// Ids of the purposes for which this file draws random numbers. Each purpose has its own key.
 const ENDS: u64 = 4;
 const WEIGHTS: u64 = 5;
 
@@ -45,7 +45,7 @@ enum BuiltShape {
 }
 
 impl Weighted {
-    /// Returns the generator of a graph; the cliques of SSCA#2 are drawn here.
+    /// Creates the generator of a graph. Draws the cliques of an SSCA#2 graph.
     ///
     /// # Errors
     /// [`crate::Error::Usage`] if parameters are out of range; [`crate::Error::Stopped`] if a signal arrives while

@@ -12,7 +12,7 @@ const MOST: u64 = 1 << 40;
 /// The parameters of a generated graph with weights.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WeightedSpec {
-    /// The shape of the graph, with its parameters.
+    /// The shape (family of graphs) with its parameters.
     pub shape: Shape,
     /// The smallest weight.
     pub least: u32,
@@ -22,11 +22,11 @@ pub struct WeightedSpec {
     pub seed: u64,
 }
 
-/// The shape of a graph with weights.
+/// The shape of a generated graph with weights: the family of graphs, such as R-MAT, with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// Pairs of vertices drawn uniformly, without loops.
+    /// Pairs of vertices drawn uniformly, without self-loops.
     Random {
         /// Number of vertices, at least 2.
         vertices: u64,
@@ -39,7 +39,7 @@ pub enum Shape {
         scale: u32,
         /// Number of edges.
         edges: u64,
-        /// A, B, C and D in millionths; their sum must be one million.
+        /// Probabilities A, B, C and D of the quadrants, in millionths; their sum must be one million.
         quadrants: [u32; 4],
     },
     /// An SSCA#2 graph: cliques, and edges between them.
@@ -148,7 +148,7 @@ impl WeightedSpec {
         Ok(())
     }
 
-    /// Returns the parameters as numbers, for a hash.
+    /// Returns the parameters as 64-bit words, for a hash.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words = match self.shape {
             Shape::Random { vertices, edges } => vec![4, vertices, edges],

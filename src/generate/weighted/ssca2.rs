@@ -22,19 +22,19 @@ use std::ops::Range;
 
 /// Maximum number of vertices.
 pub(super) const MOST_VERTICES: u64 = 1 << 36;
-/// Maximum that may be set as the size of the largest clique.
+/// Maximum value of [`Parameters::largest_clique`].
 pub(super) const LARGEST_CLIQUE: u64 = 1 << 16;
-/// Maximum that may be set as the number of parallel edges.
+/// Maximum value of [`Parameters::parallel`].
 pub(super) const MOST_PARALLEL: u32 = 1 << 10;
 
-/// Purposes of the random numbers in this file; each has its own key.
+/// Ids of the purposes for which this file draws random numbers. Each purpose has its own key.
 const SIZES: u64 = 6;
 const PAIRS: u64 = 7;
 const LINKS: u64 = 8;
 const HEADS: u64 = 9;
 /// Approximate maximum number of groups of cliques; each takes 16 bytes.
 const GROUPS: u64 = 1 << 21;
-/// Upper bound of the number of distances at which a vertex may have links.
+/// Upper bound on the number of distances at which a vertex may be joined to other cliques.
 const DISTANCES: u64 = 64;
 
 /// Parameters of an SSCA#2 graph.
@@ -46,14 +46,15 @@ pub struct Parameters {
     pub largest_clique: u64,
     /// The probability that two vertices of a clique are joined in only one direction.
     pub one_way: f64,
-    /// The largest number of edges from one vertex to another.
+    /// Maximum number of parallel edges from one vertex to another.
     pub parallel: u32,
     /// The probability that a vertex is joined to the clique at distance 1.
     pub between: f64,
 }
 
 impl Parameters {
-    /// Returns GTgraph's defaults for a number of vertices: the largest clique is the cube root of that number.
+    /// Returns GTgraph's default parameters for a number of vertices: the largest clique has the cube root of that
+    /// number, rounded down.
     pub fn of(vertices: u64) -> Parameters {
         let root = (1..=LARGEST_CLIQUE).take_while(|root| root.pow(3) <= vertices).last().unwrap_or(1);
         Parameters { vertices, largest_clique: root, one_way: 0.2, parallel: 3, between: 0.5 }
@@ -75,7 +76,7 @@ impl fmt::Display for Parameters {
     }
 }
 
-/// The cliques of an SSCA#2 graph, whose sizes are drawn and whose edges are counted.
+/// The cliques of an SSCA#2 graph, after their sizes are drawn and their edges are counted.
 #[derive(Debug, PartialEq)]
 pub(super) struct Cliques {
     parameters: Parameters,
@@ -88,7 +89,7 @@ pub(super) struct Cliques {
     shift: u32,
     /// The first vertex of each group.
     first: Vec<u64>,
-    /// The first edge of each group, and at the end the number of all edges.
+    /// Index of the first edge of each group, followed by the number of all edges.
     edges: Vec<u64>,
 }
 
@@ -152,7 +153,7 @@ impl Cliques {
     /// Returns the vertices of the clique that contains `vertex`.
     fn clique_of(&self, vertex: u64) -> Range<u64> {
         let group = self.first.partition_point(|&first| first <= vertex) - 1;
-        // The group of a vertex always has a clique with that vertex, so the fallback is never used.
+        // The group of a vertex always contains the clique of that vertex, so the fallback is never used.
         self.members(group).find(|members| members.contains(&vertex)).unwrap_or(vertex..vertex + 1)
     }
 
@@ -164,8 +165,7 @@ impl Cliques {
         8 * (self.first.len() + self.edges.len()) as u64
     }
 
-    /// Calls `put` with the tail, the head and the number of copies of the edges that begin in a group of cliques, in
-    /// order.
+    /// Calls `put` with (tail, head, number of copies) of each edge that begins in a group of cliques, in order.
     fn group_edges(&self, group: usize, mut put: impl FnMut(u64, u64, u64)) {
         self.members(group).for_each(|own| self.within(own, &mut put));
     }
@@ -173,8 +173,8 @@ impl Cliques {
     /// Like [`Self::group_edges`], for the edges that begin in the clique `own`.
     fn within(&self, own: Range<u64>, put: &mut impl FnMut(u64, u64, u64)) {
         let Parameters { vertices, one_way, between, parallel, .. } = self.parameters;
-        // The upper half of a random number is compared with a probability; numbers of copies come from parts of the
-        // lower half.
+        // The upper half of a random number is compared with a probability; numbers of copies are computed from bits of
+        // the lower half.
         let chance = |probability: f64| (probability * (1u64 << 32) as f64) as u64;
         let copies = |random: u64| 1 + (((random & 0x7fff) * u64::from(parallel)) >> 15);
         let (one_way, between) = (chance(one_way), chance(between));

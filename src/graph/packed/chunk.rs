@@ -1,29 +1,29 @@
-//! The format of chunks, which have consecutive neighbours of a row packed into 16 bytes.
+//! The format of chunks. A chunk contains consecutive neighbours of a row, compressed to 16 bytes.
 //!
 //! The first 32-bit word is the first neighbour. The low five bits of the next word are a width in bits. The other 91
-//! bits have as many numbers of this width as fit: the difference of each further neighbour from the one before, or 0
-//! after the last neighbour. So a GPU thread reads a chunk with one load, and needs no other chunk to unpack it. In a
-//! Graph500 graph of scale 24 a neighbour takes 2.1 bytes in the lower half and 1.9 bytes in the upper half, where the
-//! rows of hubs are dense.
+//! bits contain as many numbers of this width as fit: for each further neighbour its difference from the one before,
+//! and 0 after the last neighbour. So a GPU thread reads a chunk with one load, and needs no other chunk to unpack it.
+//! In a Graph500 graph of scale 24 a neighbour occupies 2.1 bytes in the lower half and 1.9 bytes in the upper half,
+//! where the rows of hubs are dense.
 
 /// Number of 32-bit words of a chunk.
 pub const WORDS: usize = 4;
 
-/// Number of bits of a chunk that have the differences of further neighbours.
+/// Number of bits of a chunk for the differences between neighbours.
 const BITS: u32 = 91;
-/// Largest width of a difference in bits.
+/// Maximum width of a difference in bits.
 const WIDEST: u32 = 31;
 
-/// Returns an upper bound of the words that chunks of `neighbours` neighbours of a row take. A chunk has at least three
-/// neighbours, with two exceptions. One is the end of the row. The other is a difference of 2^31 or more between
-/// neighbours, which happens at most once.
+/// Returns an upper bound on the number of 32-bit words of the chunks of a row, or part of a row, with `neighbours`
+/// neighbours. Every chunk contains at least three neighbours, with two exceptions: the last chunk of a row, and a
+/// chunk before a difference of 2^31 or more, of which a row has at most one.
 pub fn most_words(neighbours: usize) -> usize {
     WORDS * (neighbours / 3 + 2)
 }
 
-/// Packs `row`, ascending neighbours of a row, and appends the chunks to `chunks`. Returns the number of neighbours at
-/// the end of `row` that stay unpacked. If the row `ends` here, no neighbour stays unpacked. Otherwise the neighbours
-/// of the last chunk stay unpacked, because more neighbours may fit this chunk.
+/// Packs `row`, the next neighbours of a row in ascending order, and appends the chunks to `chunks`. Returns the number
+/// of neighbours at the end of `row` that stay unpacked. This is 0 if the row `ends` here. Otherwise the neighbours of
+/// the last chunk stay unpacked, because more neighbours may fit this chunk.
 pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     let mut rest = row;
     while let [first, others @ ..] = rest {
@@ -64,7 +64,7 @@ pub fn unpack(chunk: [u32; WORDS]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the neighbours that are packed in `chunks`, which are all chunks of a row.
+/// Returns the neighbours that are packed in `chunks`, the chunks of a row.
 pub fn unpack_row(chunks: &[u32]) -> impl Iterator<Item = u32> {
     chunks.as_chunks::<WORDS>().0.iter().flat_map(|&chunk| unpack(chunk))
 }

@@ -12,8 +12,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// One half of a graph after packing was stopped by an error: some blocks are packed, and the others are still
-/// unpacked.
+/// One half of a graph whose packing was stopped by an error: some blocks are packed, the others are not.
 pub struct HalfPacked {
     half: BlockStore,
     unpacked: Vec<Option<HostBlock>>,
@@ -21,8 +20,8 @@ pub struct HalfPacked {
     packer: Packer,
 }
 
-/// Packs the rows of one local half of a graph, block by block, on all threads of the current pool. A block in memory
-/// is freed as soon as it is packed. If memory is scarce, fewer threads pack.
+/// Packs the rows of one local half of a graph, block by block, on all threads of the current thread pool. An unpacked
+/// block in memory is freed as soon as it is packed. If memory is scarce, fewer threads pack.
 ///
 /// # Errors
 /// [`Error::Limit`], or the error of `next`, which is called before each block. The partly packed half is returned with
@@ -57,7 +56,7 @@ pub fn pack_half(
             }
         }
     };
-    // Every thread takes the next block in order, so that few packed blocks wait for an earlier block.
+    // Threads claim blocks in order, so that few packed blocks have to wait for an earlier block.
     let next_block = AtomicUsize::new(0);
     let ends = rayon::broadcast(|_| {
         loop {
@@ -80,15 +79,15 @@ pub fn pack_half(
 }
 
 impl HalfPacked {
-    /// Calls `store` with the index, the lengths of rows and the targets of every block, and frees each unpacked block
-    /// afterwards.
+    /// Passes every block to `store`, as (index, row lengths, targets). Each block that was not packed is freed as soon
+    /// as `store` has returned.
     ///
     /// # Errors
     /// Errors of `store`, and [`Error::Limit`].
     pub fn store(self, store: impl Fn(usize, &[u32], &[u32]) -> Result<()> + Sync) -> Result<()> {
         let HalfPacked { half, unpacked, reserved, packer } = self;
         let reserved = Mutex::new(reserved);
-        // Store the unpacked blocks first. There are many, and freeing them makes room.
+        // Store the unpacked blocks first. There are many of them, and storing them frees memory.
         let of_files = unpacked.is_empty();
         let is_packed: Vec<bool> = (0..half.len()).map(|b| packer.has(b)).collect();
         let blocks: Vec<(usize, Option<HostBlock>)> = match of_files {
@@ -126,7 +125,7 @@ impl HalfPacked {
 
 /// Packs the rows of `block`.
 fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
-    // A test uses the failpoint to make memory run out.
+    // Failpoint with which a test simulates that memory runs out.
     if failpoint::hit("packed.lower").is_err() {
         packer.budget().reserve(u64::MAX / 2, "packed rows")?;
     }
@@ -139,7 +138,8 @@ fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
     Ok(rows)
 }
 
-/// Gives the memory that is reserved for block `b` back to the budget; `reserved` has the reservation of all blocks.
+/// Releases the memory that is reserved for block `b`, so that it is free in the budget; `reserved` is the reservation
+/// for all blocks.
 fn free_reservation(half: &BlockStore, b: usize, reserved: Option<&mut Reservation>) {
     let bytes = HostBlock::bytes(half.size(b).rows, half.size(b).entries);
     reserved.into_iter().for_each(|all| all.shrink(bytes));

@@ -1,7 +1,7 @@
-//! Rows packed in host memory, for graphs whose unpacked rows do not fit there.
+//! Packed (compressed) rows in host memory, for graphs whose unpacked rows do not fit there.
 //!
-//! A GPU reads packed rows over the bus, so half the bytes also take half the time. Packed rows are never stored in
-//! files.
+//! A GPU reads packed rows over the bus, so halving their size also halves the transfer time. Packed rows are never
+//! stored in files.
 
 pub mod chunk;
 mod half;
@@ -18,17 +18,17 @@ use crate::memory::{Buffer, Reservation};
 #[derive(Debug)]
 pub struct PackedRows {
     blocks: Vec<BlockOffsets>,
-    /// The chunks (packed neighbours) of all rows, [`WORDS`] words each.
+    /// The [chunks](chunk) of all rows, [`WORDS`] 32-bit words each.
     chunks: Buffer<u32>,
     _reserved: Reservation,
 }
 
-/// Positions of the rows of one packed block.
+/// Positions, in units of chunks, of the rows of one packed block.
 #[derive(Debug)]
 struct BlockOffsets {
     /// Number of chunks in all earlier blocks.
     before: u64,
-    /// Start of each row among the block's chunks, and the end of the last row.
+    /// Index of the first chunk of each row, relative to the block, followed by the end of the last row.
     starts: Vec<u32>,
     entries: u64,
     _reserved: Reservation,
@@ -37,7 +37,7 @@ struct BlockOffsets {
 /// A view of a block of packed rows.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedBlock<'a> {
-    /// Start of each row among the block's chunks, and the end of the last row.
+    /// Index of the first chunk of each row, relative to the block, followed by the end of the last row.
     pub starts: &'a [u32],
     /// Chunks of the block, as 32-bit words.
     pub chunks: &'a [u32],
@@ -63,7 +63,7 @@ impl PackedRows {
         &self.chunks
     }
 
-    /// Returns the bytes that all chunks and the starts of all rows take.
+    /// Returns the size in bytes of all chunks and of the row starts.
     pub fn bytes(&self) -> u64 {
         let starts: usize = self.blocks.iter().map(|block| block.starts.len()).sum();
         4 * (starts + self.chunks.len()) as u64
@@ -76,17 +76,17 @@ impl PackedRows {
 }
 
 impl<'a> PackedBlock<'a> {
-    /// Returns the chunks of the `local`-th row, as 32-bit words.
+    /// Returns the chunks of row `local` of the block (0-based), as 32-bit words.
     pub fn row(&self, local: usize) -> &'a [u32] {
         &self.chunks[self.starts[local] as usize * WORDS..self.starts[local + 1] as usize * WORDS]
     }
 
-    /// Unpacks the neighbours of the `local`-th row, and appends them to `row`.
+    /// Unpacks the neighbours of row `local` of the block (0-based), and appends them to `row`.
     pub fn unpack(&self, local: usize, row: &mut Vec<u32>) {
         row.extend(unpack_row(self.row(local)));
     }
 
-    /// Whether the `local`-th row contains `neighbour`.
+    /// Whether row `local` of the block (0-based) contains `neighbour`.
     pub fn contains(&self, local: usize, neighbour: u32) -> bool {
         let (chunks, _) = self.row(local).as_chunks::<WORDS>();
         let after = chunks.partition_point(|chunk| chunk[0] <= neighbour);

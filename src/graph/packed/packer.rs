@@ -1,4 +1,4 @@
-//! Packs rows in memory while they are built. Several blocks can be packed at the same time, in any order.
+//! Packs (compresses) rows in memory while they are built. Several blocks can be packed at the same time, in any order.
 
 use super::chunk::{WORDS, most_words, pack};
 use super::{BlockOffsets, PackedBlock, PackedRows};
@@ -13,19 +13,19 @@ const PURPOSE: &str = "packed rows of whole neighbours";
 
 /// Maximum number of neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
-/// Minimum and maximum number of bytes that a block reserves at a time for chunks of packed neighbours. Between the
-/// two, it reserves an eighth of the bytes that it has.
+/// Minimum and maximum of the step, in bytes, by which a block extends its reservation for chunks. Between the two, the
+/// step is an eighth of the bytes reserved so far.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// Collects the packed rows of one half, block by block.
 pub struct Packer {
     budget: Budget,
     blocks: usize,
-    /// Address space for the chunks of all blocks, which is larger than all chunks can become. Each block has its own
-    /// range, so several threads write at once.
+    /// Address space for the chunks of all blocks, larger than these can ever become. Each block is copied to its own
+    /// range, so several threads can write at once.
     chunks: Buffer<AtomicU32>,
     state: Mutex<PackerState>,
-    /// Number of blocks that are begun and not complete.
+    /// Number of blocks in progress: begun and not complete.
     begun: Arc<BlocksInProgress>,
 }
 
@@ -35,7 +35,7 @@ struct BlocksInProgress {
     changed: Condvar,
 }
 
-/// Guard that counts one block as begun until it is dropped.
+/// Guard that counts one block as in progress until it is dropped.
 #[derive(Debug)]
 struct InProgressGuard(Arc<BlocksInProgress>);
 
@@ -61,7 +61,7 @@ impl Packer {
     /// # Errors
     /// [`Error::Limit`].
     pub fn new(blocks: usize, budget: &Budget) -> Result<Packer> {
-        // Use the limit rather than the free memory, because more becomes free when blocks are packed.
+        // Use the limit rather than the free memory, because packing blocks frees memory.
         let chunks = budget.addresses(budget.limit() as usize / 4, PURPOSE)?;
         let (done, waiting) = (Vec::with_capacity(blocks), BTreeMap::new());
         let state = PackerState { done, words: 0, reserved: budget.reserve(0, PURPOSE)?, waiting };
@@ -73,19 +73,20 @@ impl Packer {
         &self.budget
     }
 
-    /// Whether block `b` is already packed and in this packer.
+    /// Whether block `b` is complete and in this packer.
     pub(super) fn has(&self, b: usize) -> bool {
         let state = self.state.lock();
         b < state.done.len() || state.waiting.contains_key(&b)
     }
 
-    /// Estimates the bytes that a block takes until its chunks are copied to the packer, the copy included.
+    /// Estimates how many bytes of memory a block needs until its chunks have been copied to the packer, including the
+    /// copy.
     pub fn block_bytes(rows: u64, entries: u64) -> u64 {
         lists_bytes(rows) + 5 * entries
     }
 
-    /// Begins a block with `rows` rows and about `entries` entries. `lengths` appends the lengths of the rows to a
-    /// list. If memory has no room for the block, this waits as long as other blocks are begun and incomplete.
+    /// Begins a block with `rows` rows and about `entries` entries. `lengths` appends the row lengths to a list. If
+    /// there is not enough free memory, this waits as long as other blocks are in progress.
     ///
     /// # Errors
     /// [`Error::Limit`], and errors of `lengths`.
@@ -109,12 +110,12 @@ impl Packer {
         Ok(BlockPacker::new(list, reserved, place))
     }
 
-    /// Adds block `index`, which must be complete. Blocks may come in any order, each once.
+    /// Adds block `index`, which must be complete. Blocks may be added in any order, each once.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there is no memory to copy the block's chunks. The packer then keeps the block without
-    /// copying it, and the next call tries again. While other blocks are begun, this is not an error, because they may
-    /// free memory.
+    /// [`Error::Limit`] if there is no memory to copy the block's chunks. The packer then stores the block without
+    /// copying it, and the next call tries again. This is not an error while other blocks are in progress, because they
+    /// may free memory.
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));
@@ -154,7 +155,8 @@ impl Packer {
         Ok(rows)
     }
 
-    /// Returns the packed rows of the first blocks, and the later complete blocks whose chunks are not copied yet.
+    /// Returns the packed rows of all blocks whose chunks were copied, which are the first blocks, and the other
+    /// complete blocks by their index.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
         let PackerState { done, words, reserved, waiting } = self.state.into_inner();
         let mut chunks = self.chunks.into_plain();
@@ -163,16 +165,17 @@ impl Packer {
     }
 }
 
-/// Returns the bytes of the two lists of a block with `rows` rows: the lengths and the starts of its rows.
+/// Returns the size in bytes of the two lists of a block with `rows` rows: the lengths and the starts of its rows.
 fn lists_bytes(rows: u64) -> u64 {
     4 * (2 * rows + 1)
 }
 
-/// A block whose chunks are to be copied: their position in the packer, the chunks, and their reservation.
+/// Chunks of a block that must still be copied: (position in the packer's array of words, the chunks, the reservation
+/// of their memory).
 type PlacedChunks = (usize, Vec<u32>, Reservation);
 
 impl PackerState {
-    /// Assigns the next range of the packer's chunks to a block. Memory for the range must be reserved.
+    /// Assigns the next range of the packer's words to a block. The memory must already be reserved.
     fn place(&mut self, mut block: BlockPacker) -> PlacedChunks {
         let before = self.words;
         let kept = block.reserved.split(4 * block.starts.len() as u64);
@@ -183,21 +186,22 @@ impl PackerState {
     }
 }
 
-/// Packer of the rows of one block, which come one after the other.
+/// Packer for the rows of one block, whose entries are appended in order.
 #[derive(Debug)]
 pub struct BlockPacker {
     /// Lengths of the rows that follow the current one.
     left: std::vec::IntoIter<u32>,
-    /// Number of neighbours that the current row still lacks. `row` has the row's neighbours that are in no chunk yet.
+    /// Number of neighbours of the current row that are still to be appended. `row` contains the neighbours that were
+    /// appended but are not in a chunk yet.
     lacks: usize,
     row: Vec<u32>,
     starts: Vec<u32>,
     chunks: Vec<u32>,
     entries: u64,
     reserved: Reservation,
-    /// Number of bytes that are reserved for chunks.
+    /// Number of bytes reserved for chunks.
     room: usize,
-    /// Guard that counts this block as begun until it is complete.
+    /// Guard that counts this block as in progress until it is complete.
     place: Option<InProgressGuard>,
 }
 
@@ -220,7 +224,7 @@ impl BlockPacker {
         packer
     }
 
-    /// Goes on to the next row that has entries.
+    /// Advances to the next row that has entries.
     fn begin_row(&mut self) {
         while let Some(length) = self.left.next() {
             self.lacks = length as usize;
@@ -238,7 +242,7 @@ impl BlockPacker {
     /// Appends the next neighbours of the rows, row after row.
     ///
     /// # Errors
-    /// [`Error::Validation`] if there are more entries than the rows have; [`Error::Limit`].
+    /// [`Error::Validation`] if there are more entries than the row lengths allow; [`Error::Limit`].
     pub fn append(&mut self, mut entries: &[u32]) -> Result<()> {
         self.entries += entries.len() as u64;
         while !entries.is_empty() {
@@ -266,7 +270,7 @@ impl BlockPacker {
         Ok(())
     }
 
-    /// Reserves memory for `more` bytes of chunks in addition to the chunks so far.
+    /// Reserves memory for `more` bytes of chunks in addition to the existing chunks.
     fn make_room(&mut self, more: usize) -> Result<()> {
         let needed = 4 * self.chunks.len() + more;
         if needed > self.room {
@@ -278,7 +282,7 @@ impl BlockPacker {
         Ok(())
     }
 
-    /// Frees the memory that the complete block no longer needs.
+    /// Completes the block and frees the memory that it no longer needs.
     fn end(&mut self) {
         self.left = Vec::new().into_iter();
         self.row = Vec::new();
@@ -312,7 +316,8 @@ mod tests {
         packer.begin(lengths.len(), 0, list).expect("room")
     }
 
-    /// Checks that the chunks of a long row are the same whether it comes in pieces of any length or as a whole.
+    /// Checks that the chunks of a long row do not depend on whether it is appended in slices of some length or as a
+    /// whole.
     #[test]
     fn chunks_of_a_long_row_do_not_depend_on_its_pieces() {
         let budget = Budget::new(1 << 30, 1).expect("room");
@@ -328,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Checks that `begin` waits for memory while other blocks are unfinished, and goes on when they are complete.
+    /// Checks that `begin` waits for memory while other blocks are in progress, and continues when they are complete.
     #[test]
     fn without_room_a_block_waits_for_those_that_are_begun() {
         let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");

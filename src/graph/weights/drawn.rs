@@ -1,9 +1,10 @@
-//! Weights that are drawn at random rather than read. The weight of an edge is a hash of a seed and of the ids of both
-//! ends. So nothing is stored, and every process, thread and device draws the same weight.
+//! Random edge weights that are computed rather than read. The weight of an edge is a hash of a seed and of the ids of
+//! both ends. So nothing is stored, and every process, thread and device computes the same weight.
 //!
 //! The hash applies the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) to the seed and then to each id. It
-//! uses 64-bit additions, multiplications and shifts, which kernels compute in the same way. A decimal is rounded after
-//! the multiplication and after the addition, so a kernel must not fuse the two.
+//! uses 64-bit additions, multiplications and shifts, which kernels compute in the same way. A decimal weight is
+//! rounded after the multiplication and again after the addition, so kernels must not contract them to a fused
+//! multiply-add.
 
 use crate::formats::WeightType;
 use crate::generate::random::number;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub enum DrawnWeights {
     /// Every weight is 1.
     Unit,
-    /// Whole numbers. All numbers in the range are equally likely.
+    /// Integers. All integers in the range are equally likely.
     Whole {
         /// Smallest weight that can be drawn.
         least: u32,
@@ -26,11 +27,11 @@ pub enum DrawnWeights {
         /// Seed of the hash.
         seed: u64,
     },
-    /// Decimals. There are 2^24 of them in the range, equally spaced and equally likely.
+    /// Decimals (f32): 2^24 equally spaced values in the range, all equally likely.
     Decimal {
         /// Smallest weight that can be drawn.
         least: f32,
-        /// Upper bound of the weights.
+        /// Upper bound on the weights.
         most: f32,
         /// Seed of the hash.
         seed: u64,
@@ -46,7 +47,7 @@ impl DrawnWeights {
         }
     }
 
-    /// Returns an upper bound of all weights: a whole number, or the bits of an f32.
+    /// Returns an upper bound on all weights: an integer, or the bit pattern of an f32.
     pub fn largest(self) -> u32 {
         match self {
             DrawnWeights::Unit => 1,
@@ -55,8 +56,8 @@ impl DrawnWeights {
         }
     }
 
-    /// Returns the weight of the edge from `tail` to `head`: a whole number, or the bits of an f32. In an undirected
-    /// graph, both ends get the same weight.
+    /// Returns the weight of the edge from `tail` to `head`: an integer, or the bit pattern of an f32. In an undirected
+    /// graph the order of the two does not matter.
     #[inline]
     pub fn of(self, direction: Direction, tail: RawId, head: RawId) -> u32 {
         let (first, second) = match direction {
@@ -87,8 +88,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Checks the hash against the first outputs of SplitMix64 from the seed 1234567, as its reference implementation
-    /// prints them.
+    /// Checks the hash against the first outputs of the reference implementation of SplitMix64 with seed 1234567.
     #[test]
     fn the_hash_is_that_of_the_reference() {
         let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423u64];
@@ -123,8 +123,8 @@ mod tests {
         }
     }
 
-    /// Checks that each number is drawn about equally often, with any seed. Also checks that another seed or the
-    /// opposite direction draws other numbers.
+    /// Checks that weights are uniformly distributed for several seeds, and that another seed or the opposite direction
+    /// gives other weights.
     #[test]
     fn weights_are_uniform_and_depend_on_the_seed_and_on_direction() {
         let draw = |seed, direction, (u, v): (u64, u64)| {
@@ -135,7 +135,7 @@ mod tests {
             let mut counts = [0u32; 11];
             edges().for_each(|edge| counts[draw(seed, Direction::Undirected, edge) as usize] += 1);
             assert_eq!(counts[0], 0);
-            // 44850 edges: 4485 of each, with a standard deviation of 64.
+            // 44850 edges: each of ten weights is expected 4485 times, with a standard deviation of 64.
             assert!(counts[1..].iter().all(|&count| count.abs_diff(4485) < 320), "{counts:?}");
         }
         let others = |a: &dyn Fn((u64, u64)) -> u32, b: &dyn Fn((u64, u64)) -> u32| {

@@ -1,4 +1,4 @@
-//! Weights of edges: stored next to the blocks, or drawn from a seed.
+//! Edge weights: stored in files next to the blocks, or computed from a seed.
 
 pub mod drawn;
 pub mod stored;

@@ -1,9 +1,9 @@
-//! Files of weights. Each belongs to one block of rows, and is next to the block's file.
+//! Files of edge weights. Each belongs to one block of rows, and is stored next to the block's file.
 //!
-//! The body of a file is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros)
-//! and a 32-bit weight for each target of the block, in the same order. For weights of 64 bits, which have the types 3
-//! and 4, the file has their codes (`prepare/weight_list`). The salt of the file combines the key of the graph's
-//! weights and the block's index.
+//! The body of a file is eight u64 (index of the block, first row, number of entries, code of the weight type, zeros),
+//! followed by a 32-bit weight for each target of the block, in the same order. The type codes are 1 for u32, 2 for
+//! f32, 3 for u64 and 4 for f64. A weight of 64 bits is represented by a 32-bit code, an index into the list of weights
+//! in `prepare/weight_list`. The salt of the file combines the key of the graph's weights and the block's index.
 
 use crate::error::{At, Error, Result};
 use crate::formats::WeightType;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const HEAD: usize = 64;
-/// Smallest bits of an f32 that is infinite, NaN or negative. All larger bits are also infinite, NaN or negative.
+/// Smallest bit pattern of an f32 that is infinite, NaN or negative. The same holds for all larger bit patterns.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
 /// Description of the weights of a graph.
@@ -25,11 +25,11 @@ const NOT_FINITE: u32 = 0x7f80_0000;
 pub struct GraphWeights {
     /// Type of the weights.
     pub kind: WeightType,
-    /// Checksum of the input files that have the weights, if weights are in separate files.
+    /// Checksum of the input files that contain the weights, if these are separate from the edges.
     pub checksum: u64,
     /// Key of the stored files: a hash of everything on which the weights depend.
     pub key: u64,
-    /// Key of the file that lists weights of 64 bits; 0 for other weights.
+    /// Key of the file that lists the distinct 64-bit weights; 0 for 32-bit weights.
     #[serde(default)]
     pub list: u64,
 }
@@ -51,7 +51,7 @@ fn head(weights: GraphWeights, layout: &Layout, index: usize, entries: u64) -> [
     [index as u64, layout.block(index).rows.start, entries, type_of_them, 0, 0, 0, 0]
 }
 
-/// Returns the path of the file of weights of block `index` of `half` in the graph's folder.
+/// Returns the path, in the graph's folder, of the weights file of block `index` of `half`.
 pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.weights", half.name()))
 }
@@ -61,7 +61,7 @@ pub fn body_bytes(entries: u64) -> u64 {
     HEAD as u64 + 4 * entries
 }
 
-/// Writes the file of weights of a block, piece by piece.
+/// Writer of the weights file of one block. Weights are appended in any number of calls.
 pub struct WeightsWriter {
     file: NewFile,
     path: PathBuf,
@@ -69,8 +69,8 @@ pub struct WeightsWriter {
 }
 
 impl WeightsWriter {
-    /// Begins the file of weights of block `index` of `half`. `layout` is the layout of the half, and the block has
-    /// `entries` entries.
+    /// Creates the weights file of block `index` of `half`. `layout` is the layout of the half, and `entries` is the
+    /// number of entries of the block.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -96,11 +96,11 @@ impl WeightsWriter {
         self.file.write(bytes_of(weights))
     }
 
-    /// Completes the file. It becomes durable once a syncer has waited for the result.
+    /// Completes the file. It is durable when a syncer has waited for the returned [`Pending`].
     ///
     /// # Errors
-    /// [`Error::Validation`] if there are more or fewer weights than were announced to [`Self::create`];
-    /// [`Error::DiskFull`], [`Error::Io`].
+    /// [`Error::Validation`] if the number of weights is not the `entries` of [`Self::create`]; [`Error::DiskFull`],
+    /// [`Error::Io`].
     pub fn finish(self) -> Result<Pending> {
         if self.file.body_bytes() != body_bytes(self.entries) {
             let what = format!("{} bytes for the weights of {} entries", self.file.body_bytes(), self.entries);
@@ -110,17 +110,17 @@ impl WeightsWriter {
     }
 }
 
-/// The weights of a block, in a file that is mapped to memory.
+/// The weights of a block, in a memory-mapped file.
 #[derive(Debug)]
 pub struct StoredWeights {
-    /// The file.
+    /// The mapped file.
     pub file: Mapped,
     kind: WeightType,
 }
 
 impl StoredWeights {
-    /// Opens the file of weights of block `index` of `half`; the block has `entries` entries. This checks the sizes
-    /// only; [`Self::verify`] checks the contents.
+    /// Opens the weights file of block `index` of `half`; `entries` is the number of entries of the block. This checks
+    /// only the size and the head of the file; [`Self::verify`] checks the contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -146,15 +146,15 @@ impl StoredWeights {
         Ok(StoredWeights { file, kind: weights.kind })
     }
 
-    /// Returns the weights in the order of the block's targets: whole numbers, the bits of f32, or codes of 64-bit
+    /// Returns the weights in the order of the block's targets: integers, bit patterns of f32, or codes of 64-bit
     /// weights.
     #[inline]
     pub fn weights(&self) -> &[u32] {
-        // `open` checked the length; the body starts at a multiple of 64.
+        // `open` checked the length, and the body is aligned to 64 bytes, so the conversion can't fail.
         as_u32(&self.file.body()[HEAD..]).unwrap_or_default()
     }
 
-    /// Reads the whole file. Checks its checksum, and that every f32 is finite and not negative.
+    /// Reads the whole file. Verifies its checksum, and that every f32 is finite and not negative.
     ///
     /// # Errors
     /// [`Error::Corrupt`].

@@ -1,10 +1,10 @@
-//! The rank that builds each block, and the data that a rank sorts into its blocks.
+//! Which rank builds which blocks, and the data that a rank sorts into its blocks.
 
 use crate::graph::{Bins, Degrees, Layout};
 use crate::prepare::partition::Partition;
 use crate::process::progress::StageProgress;
 
-/// The blocks of a graph, and the rank that builds each block that is not stored yet.
+/// The blocks of a graph, and for each block that is not stored yet, the rank that builds it.
 pub(super) struct Assignment<'a> {
     pub(super) layout: &'a Layout,
     pub(super) builders: Vec<u32>,

@@ -19,12 +19,12 @@ use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, RowFiles, StoreInfo};
 
-/// Opens the blocks of the graph, or builds the missing blocks: the steps `partition` and `sort`, which share bins in
-/// memory. `order` is the order of vertices if this run made it. Returns the graph, and the order while it is written
-/// in the background. Collective.
+/// Opens the blocks of the graph, or builds the missing blocks in the stages `partition` and `sort`, which share bins
+/// in memory. `order` is the degree order if this run computed it. Returns the graph, and the handle of the degree
+/// order's write if it continues in the background. Collective.
 ///
 /// # Errors
-/// Errors of the input, of limits and of the disk; [`Error::Stopped`].
+/// Errors of the input, of memory limits and of the disk; [`Error::Stopped`].
 pub(super) fn open_or_build(
     context: &Context,
     record: &mut RunRecord,
@@ -47,11 +47,11 @@ pub(super) fn open_or_build(
     let stored = record.manifest.found::<StoreInfo>("sort", content);
     let stored = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights);
     if let Some(mut stored) = stored.filter(|_| !wanted.contains(&true)) {
-        // The plan covers only the tasks that are left.
+        // The plan covers only the tasks that are not complete.
         let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info));
         limits::refuse(&Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?)?;
-        // This run ordered the vertices although no block is missing: the graph has no edges, or the file of the order was
-        // damaged. Tasks on all ranks read the file.
+        // This run computed the degree order although no block is missing: the graph has no edges, or the order's
+        // file was damaged. Tasks on all ranks read the file.
         if let Some(order) = order {
             build::store_order(context, record, order, content)?;
             context.comm.barrier();
@@ -73,7 +73,7 @@ pub(super) fn open_or_build(
     };
     let stored_already = log_stored(&wanted);
     if stored_already == 0 {
-        // No earlier block is left, and the rows derived from the earlier blocks are useless without them.
+        // None of the earlier blocks is left, so the rows that were derived from them are useless.
         [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
     }
     // Degrees are known now, so the plan is exact and no longer an upper bound.
@@ -106,7 +106,7 @@ pub(super) fn open_or_build(
     Ok((graph, storing))
 }
 
-/// Returns an error if the graph has more rows than blocks can number.
+/// Returns an error if the graph has too many rows for the 32-bit row numbers of blocks.
 fn check_vertices(info: &InputInfo, vertices: u64) -> Result<()> {
     if info.direction.rows(vertices) < 1 << 32 {
         return Ok(());
@@ -116,7 +116,7 @@ fn check_vertices(info: &InputInfo, vertices: u64) -> Result<()> {
     Err(Error::input(&info.source, At::File, "up to 2^31 - 1 vertices, as direction is kept", found, remedy))
 }
 
-/// Opens a graph whose blocks are all in files.
+/// Opens a graph whose blocks are all stored in files.
 fn open_graph(context: &Context, info: &InputInfo, stored: &StoreInfo, layout: &Layout) -> Result<Graph> {
     context.retry_until_visible(|| {
         Graph::with_layout(&context.job.workdir, info.clone(), stored.clone(), layout.clone(), info.weights)

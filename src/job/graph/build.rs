@@ -1,5 +1,5 @@
-//! The stages `partition` and `sort`, which build blocks from the edges and the order of vertices. Every rank reads
-//! its share of the input and sends each edge to the rank that builds its block.
+//! The stages `partition` and `sort`, which build blocks from the edges and the degree order. Every rank reads its
+//! share of the input and sends each edge to the rank that builds the edge's block.
 
 use super::assignment::{Assignment, SortInput};
 use super::residence::{self, Residence};
@@ -26,7 +26,7 @@ use crate::{failpoint, size};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
-/// The edges that blocks are built from.
+/// The edges from which blocks are built.
 pub(super) struct InputEdges<'a, 'm> {
     pub(super) input: &'a Input,
     pub(super) cache: &'a InputCache<'m>,
@@ -36,17 +36,17 @@ pub(super) struct InputEdges<'a, 'm> {
 /// The result of building a graph's blocks.
 pub(super) struct BuiltGraph {
     pub(super) stored: StoreInfo,
-    /// The blocks, if they stay in memory.
+    /// The blocks, if they remain in memory.
     pub(super) resident: Option<BlockStore>,
-    /// The order of vertices, if it is still being written in the background.
+    /// The degree order, if it is still being written in the background.
     pub(super) storing: Option<OrderWriteHandle>,
 }
 
-/// Places all edges in bins, and sorts each bin into rows. The rows become blocks in files, or a graph that stays in
-/// memory. Collective.
+/// Distributes all edges to bins, and sorts each bin into rows. The rows become blocks in files, or a graph that
+/// remains in memory. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`] if memory is too small; errors of both stages.
+/// [`Error::Limit`] if the memory limit is too small; errors of both stages.
 pub(super) fn partition_and_sort(
     context: &Context,
     record: &mut RunRecord,
@@ -65,8 +65,8 @@ pub(super) fn partition_and_sort(
     let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
     let device_lines = residence::device_lines(context, assignment, &bins, info)?;
     if ranks == 1 {
-        // Edges first fill the GPU memory that is reserved for them, so the pool in host memory can be smaller. With
-        // several ranks it can't, because some ranks may get more edges than others.
+        // Edges first fill the GPU memory that is reserved for them, so the pool in host memory can be smaller. This
+        // does not hold for several ranks, because some may receive more edges than others.
         sizes.spare(device_lines.as_ref().map_or(0, |device| device.lines().len() as usize));
     }
     let pooled = sizes.pooled(cache, context.threads, own);
@@ -82,13 +82,13 @@ pub(super) fn partition_and_sort(
         &spill_file(context)?,
         device_lines.as_ref(),
     )?;
-    // Only a plan that expects spilled edges has memory for their rows. A rank that spills because it got more edges
-    // than planned has no such memory.
+    // Only a plan that expects spilled edges includes memory for their rows. A rank that spills because it received
+    // more edges than planned lacks this memory.
     if sizes.spill > 0 {
         partition.keep_rows_in_memory();
     }
     partition.expect(pooled.adopted);
-    // Bins take over the memory of input chunks that have been read.
+    // Bins reuse the memory of cached input chunks that have been read.
     let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));
     cache.take_spare().into_iter().for_each(done);
 
@@ -110,8 +110,8 @@ pub(super) fn partition_and_sort(
     Ok(BuiltGraph { stored, resident, storing })
 }
 
-/// The map from ids to vertices. If the second element is `Some`, the complete map is in GPU memory, and the slice in
-/// host memory is incomplete. Otherwise the slice is complete.
+/// The map from ids to vertices, as (slice in host memory, complete map in GPU memory). If there is no map in GPU
+/// memory, the slice in host memory is complete; otherwise it contains only a part of the map.
 type VertexMap<'a> = (&'a [u32], Option<DeviceSlice<u32>>);
 
 fn partition_stage<'m>(
@@ -151,8 +151,8 @@ fn partition_stage<'m>(
     })
 }
 
-/// Places the edges of this rank's share of the input in bins, on this rank or another rank. Returns the results of the
-/// scan and the number of loops in the share.
+/// Distributes the edges of this rank's share of the input to bins, on this rank or other ranks. Returns the results
+/// of the scan, and the number of self-loops in the share.
 fn place_edges(
     context: &Context,
     InputEdges { input, info, .. }: &InputEdges<'_, '_>,
@@ -185,8 +185,8 @@ fn place_edges(
     Ok((seen, loops))
 }
 
-/// Waits until the order of vertices is stored in its file. If nothing needs the file soon, returns the write in
-/// progress instead. Collective.
+/// Waits until the degree order is stored in its file. If nothing will read the file soon, returns a handle of the
+/// write in progress instead. Collective.
 fn finish_order(
     context: &Context,
     record: &mut RunRecord,
@@ -195,18 +195,18 @@ fn finish_order(
     rows: u64,
     content: u64,
 ) -> Result<Option<OrderWriteHandle>> {
-    // If blocks stay in memory, a run waits only if its tasks need degrees or the order, or if memory is short. The
-    // order stays in memory until the write ends.
+    // If blocks remain in memory, the run waits only if tasks need degrees or the order, or if memory is scarce,
+    // because the order occupies memory until the write ends.
     let waits = context.job.needs_degrees() || context.job.needs_order() || context.budget.free() < 8 * rows;
     let waits = context.comm.any(waits);
     if is_resident && !waits {
         return Ok(ordered.finish_in_background());
     }
-    // Blocks in files are useless without the order.
+    // Blocks in files are useless without the degree order.
     store_order(context, record, ordered, content).map(|()| None)
 }
 
-/// Stores the order of vertices in its file. The leader waits until the file is there. Collective.
+/// Stores the degree order in its file. The leader waits until the file is written. Collective.
 ///
 /// # Errors
 /// Errors of storing the order.
@@ -269,7 +269,7 @@ fn sort_stage(
     Ok((StoreInfo { edges, blocks, degrees, in_memory, weights, summary }, resident))
 }
 
-/// Sorts bins into stored blocks. Returns the bytes written.
+/// Sorts bins into stored blocks. Returns the number of bytes written.
 fn sort_to_blocks(
     context: &Context,
     sorting: &SortInput<'_, '_>,
@@ -296,8 +296,9 @@ fn sort_to_blocks(
     Ok(written)
 }
 
-/// Returns how this rank divides its memory between the map from ids, bins and sorting, and the total in bytes. The
-/// total includes memory that is already reserved for the map, cached input and messages to other ranks.
+/// Returns (sizes, total). The sizes describe how this rank divides its memory between the map from ids to vertices,
+/// bins and sorting. The total is the size of that memory in bytes, including memory that is already reserved for the
+/// map, cached input and messages to other ranks.
 fn shares(
     context: &Context,
     InputEdges { input, cache, info }: &InputEdges<'_, '_>,
@@ -314,7 +315,7 @@ fn shares(
     Ok((sizes, own))
 }
 
-/// Returns the path of the file to which this rank spills bins that do not fit in memory. Creates its folder.
+/// Returns the path of the file to which this rank spills bins that do not fit in memory, and creates its folder.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder can't be created.

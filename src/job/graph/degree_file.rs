@@ -1,4 +1,4 @@
-//! The file with the degrees of all vertices. Some tasks read it, and so do jobs on a graph that another job kept.
+//! The file that stores the degrees of all vertices. Some tasks read it, and so may jobs that use a kept graph.
 
 use crate::error::Result;
 use crate::graph::{Degrees, Half, Layout, StoredBlock, degrees};
@@ -6,7 +6,7 @@ use crate::job::context::Context;
 use crate::prepare::prepared::RowFiles;
 use crate::process::signals;
 
-/// Rebuilds the degree file from the blocks if the file is damaged or missing. Collective.
+/// If the degree file is damaged or missing, rebuilds it from the blocks. Collective.
 ///
 /// # Errors
 /// Errors of writing the file and of reading the blocks.
@@ -30,8 +30,8 @@ pub(super) fn sum_and_write(context: &Context, degrees: Degrees, rows: &RowFiles
     write(context, &mut degrees, rows)
 }
 
-/// Gathers every rank's share of the degrees, and writes the degree file. Returns the number of bytes that this rank
-/// wrote. Collective.
+/// Gathers every rank's share of the degrees, and lets the leader write the degree file. Returns the number of bytes
+/// that this rank wrote. Collective.
 ///
 /// # Errors
 /// Errors of the disk.
@@ -43,8 +43,8 @@ pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &RowFiles) -> 
     Ok(context.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
 }
 
-/// Adds the edges of all stored blocks to `degrees`. `wanted` is true for each block that is not stored. The ranks
-/// share the work, block by block.
+/// Adds the edges of all stored blocks to `degrees`. `wanted` is true for each block that must still be built, and
+/// false for each stored block. The ranks share the work.
 ///
 /// # Errors
 /// Errors of reading the blocks; [`crate::Error::Stopped`].

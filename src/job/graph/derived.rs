@@ -19,24 +19,25 @@ use std::path::Path;
 pub(crate) trait DerivedRows {
     /// Name of the stage that builds these rows, in the manifest and the report.
     const STAGE: &'static str;
-    /// The half, lower or upper, under whose name the blocks of these rows are stored.
+    /// The half (lower or upper) that appears in the names of these rows' block files.
     const HALF: Half;
     /// Statistics of these rows, as the manifest records them.
     type Info: Serialize + DeserializeOwned;
 
-    /// Returns true if a task of `job` needs these rows, on a graph with this direction.
+    /// Returns true if a task of `job` needs these rows, given whether the graph is directed (`direction`).
     fn is_needed(job: &Job, direction: Direction) -> bool;
 
-    /// Returns true if the rows are already a part of `graph`, because an earlier task of a session needed them. If
-    /// tasks of `job` read the weights of `graph`, the rows must have weights, too.
+    /// Returns true if the rows are already part of `graph`, because an earlier task of the session needed them. If
+    /// tasks of `job` read weights that `graph` has, the rows must have weights, too.
     fn is_open(job: &Job, graph: &Graph) -> bool;
 
-    /// Returns where these rows of `graph` are stored below `folder`, a graph's folder, and which weights `job` needs
-    /// next to them. `runs` are the degrees of the graph's vertices.
+    /// Returns the files of these rows of `graph` below `folder`, their division into blocks, and the weights that
+    /// `job` needs next to them. `folder` is a graph's folder, and `runs` contains the degrees of the graph's vertices,
+    /// run-length encoded.
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> DerivedPlace;
 
     /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the rows must be stored in
-    /// files instead; the graph's own blocks are then in files, too.
+    /// files instead; in that case the graph's own blocks have been moved to files, too.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`].
@@ -44,7 +45,7 @@ pub(crate) trait DerivedRows {
         Ok(false)
     }
 
-    /// Returns true if all files of these rows other than blocks and weights are whole. Collective.
+    /// Returns true if all files of these rows other than blocks and weights are intact. Collective.
     ///
     /// # Errors
     /// Errors of reading the folder.
@@ -52,7 +53,7 @@ pub(crate) trait DerivedRows {
         Ok(true)
     }
 
-    /// Builds the blocks of these rows for which `wanted` is true. Collective.
+    /// Builds those blocks of these rows for which `wanted` is true. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`], and errors of the graph's blocks.
@@ -70,21 +71,21 @@ pub(crate) trait DerivedRows {
     /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn open(context: &Context, graph: &mut Graph, place: &DerivedPlace) -> Result<()>;
 
-    /// Returns the statistics of these rows, once they are attached to `graph`.
+    /// Returns the statistics of these rows. They must be attached to `graph`.
     fn info(graph: &Graph, place: &DerivedPlace) -> Self::Info;
 
-    /// Returns the weights that are stored next to these rows, according to `info` in the manifest.
+    /// Returns the weights that are stored next to these rows, according to `info`, which comes from the manifest.
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
 
     /// Removes the files of these rows from `folder`, a graph's folder. `info` is the record of the run that built
-    /// them.
+    /// the rows.
     ///
     /// # Errors
     /// [`crate::Error::Io`].
     fn remove_files(folder: &Path, info: Option<Self::Info>) -> Result<()>;
 }
 
-/// Where derived rows are stored: their files, their division into blocks, and their weights.
+/// The storage of derived rows: their files, their division into blocks, and their weights.
 pub(crate) struct DerivedPlace {
     pub(super) rows: RowFiles,
     pub(super) layout: Layout,
@@ -92,7 +93,8 @@ pub(crate) struct DerivedPlace {
 }
 
 impl DerivedPlace {
-    /// Returns for each block whether it must be built, and also whether all files of the rows are whole. Collective.
+    /// Returns (missing, intact): for each block whether it must be built, and whether all files of the rows are
+    /// intact. Collective.
     fn check_files<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
         let DerivedPlace { rows: RowFiles { folder, key }, layout, weights } = self;
         let missing = missing(context, &StoredHalf { folder, key: *key, half: D::HALF, layout, weights: *weights })?;
@@ -107,10 +109,10 @@ impl<D: DerivedRows> Stage for D {
         if D::is_needed(job, results.direction(job)) { vec![D::STAGE] } else { Vec::new() }
     }
 
-    /// Opens the rows if a task of the job needs them and all of them are stored. They may be stored here, or with the
-    /// graph that another job kept. Otherwise builds them: in memory if the graph is in memory and they fit, else in
-    /// the workdir of the job. If no task needs them, removes damaged rows of an earlier run, because no stage would
-    /// repair them.
+    /// Opens the rows if a task of the job needs them and all of them are stored, in this workdir or with the graph
+    /// that another job kept. Otherwise builds them: in memory if the graph is in memory and they fit, else in files
+    /// in the workdir of the job. If no task needs them, removes damaged rows of an earlier run, because no stage
+    /// would repair them.
     fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let is_needed = D::is_needed(&context.job, results.direction(&context.job));
         let graph = results.graph()?;
@@ -135,12 +137,12 @@ impl<D: DerivedRows> Stage for D {
     }
 }
 
-/// Returns the degrees of the graph's vertices.
+/// Returns the degrees of the graph's vertices, run-length encoded.
 fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
     context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
 }
 
-/// Opens the rows `D` of `graph` if they are whole. Otherwise builds the missing parts in the job's own workdir.
+/// Opens the rows `D` of `graph` if they are intact. Otherwise builds what is missing, in the job's own workdir.
 /// Returns true if nothing was missing. Collective.
 fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, graph: &mut Graph) -> Result<bool> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
@@ -168,7 +170,7 @@ fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, grap
     Ok(false)
 }
 
-/// Removes the rows `D` from the job's own workdir, and their stage from the manifest. Collective.
+/// Removes the rows `D` from the job's own workdir, and the record of their stage from the manifest. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Io`].
@@ -176,7 +178,7 @@ pub(super) fn remove<D: DerivedRows>(context: &Context, record: &mut RunRecord) 
     let folder = context.graph_folder();
     context.on_leader(|| {
         D::remove_files(&folder, record.manifest.last(D::STAGE))?;
-        // Removes the folder only if it is empty: it was created for these rows.
+        // Removes the folder only if it is empty, that is, if it was created for these rows.
         let _ = std::fs::remove_dir(&folder);
         Ok(())
     })?;

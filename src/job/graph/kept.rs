@@ -1,4 +1,4 @@
-//! The stage that opens a graph kept by a job with another workdir, as the input of this job.
+//! The stage that opens a graph from another job's workdir, where that job kept it, as the input of this job.
 
 use super::{derived, merge, named, transpose};
 use crate::algo::ByInput;
@@ -13,12 +13,12 @@ use crate::job::state::lock::Reader;
 use crate::prepare::prepared::Graph;
 use std::path::PathBuf;
 
-/// The stage that opens a kept graph. It never builds a graph.
+/// The stage that opens a kept graph. It builds nothing.
 pub(crate) struct KeptGraph {
     /// Workdir of the job that kept the graph.
     pub(crate) workdir: PathBuf,
-    /// Notice in the workdir of the kept graph, which prevents the other job from removing the graph until all ranks
-    /// have read it.
+    /// Notice in the workdir of the kept graph, which prevents other jobs from removing the graph while this job
+    /// runs.
     pub(crate) reader: Option<Reader>,
 }
 
@@ -27,10 +27,10 @@ impl Stage for KeptGraph {
         let other = &self.workdir;
         self.reader = if context.comm.is_leader() { Reader::enter(other, &context.job.workdir) } else { None };
         context.begin_gpu()?;
-        // There is no input to read while the GPU is opened.
+        // Waits here already, because there is no input to read while the GPU is being opened.
         context.gpu.wait()?;
         context.gpu.connect_peers();
-        // The leader checks for all ranks that the graph is whole.
+        // The leader checks on behalf of all ranks that the graph is intact.
         context.on_leader(|| kept::check(other))?;
         let mut graph = kept::open(other)?;
         kept::check_weights(&graph, &context.job, Some(other))?;
@@ -45,7 +45,7 @@ impl Stage for KeptGraph {
         Ok(true)
     }
 
-    /// Removes the rows that this job derived from the graph. The graph itself stays.
+    /// Removes the rows that this job derived from the graph. The graph itself remains.
     fn remove(&mut self, context: &Context, record: &mut RunRecord) -> Result<()> {
         derived::remove::<transpose::UpperHalf>(context, record)?;
         derived::remove::<merge::MergedRows>(context, record)

@@ -1,5 +1,5 @@
 //! Sorted lists of the ids that occur, if ids are sparse or strings, and of the weights that occur, if they have 64
-//! bits. The position of an id or weight in its list replaces it.
+//! bits. Each id or weight is replaced by its index in the list.
 
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, Weights};
@@ -16,8 +16,9 @@ use crate::process::progress::{StageProgress, Unit};
 use crate::store::replace::make_folder;
 use std::sync::Arc;
 
-/// Runs `work` on the leader as the stage `name`, whose progress counts the bytes of `input`. `work` returns the number
-/// of bytes that it wrote. One rank does it for all, because a list is small compared with the edges. Collective.
+/// Runs `work` on the leader as the stage `name`, whose progress is measured in bytes of `input`. `work` returns the
+/// number of bytes that it wrote. The leader does all the work, because a list is small compared with the edges.
+/// Collective.
 fn on_leader(
     context: &Context,
     record: &mut RunRecord,
@@ -31,8 +32,8 @@ fn on_leader(
     })
 }
 
-/// Runs the stage `dictionary`, which lists the ids that occur in the input, or the ids in its list of vertices, and
-/// opens the list. Collective.
+/// Runs the stage `dictionary`, which writes the sorted list of the ids that occur in the input, or of the ids in the
+/// input's list of vertices. Then opens this list. Collective.
 ///
 /// # Errors
 /// Errors of the stage.
@@ -57,7 +58,7 @@ pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input,
     open_ids(context, identity)
 }
 
-/// Returns the error for an edge of `input` with the id `id`, which is missing in the list of vertices `list`.
+/// Returns the error for an edge of `input` whose end `id` is missing in the list of vertices `list`.
 pub(super) fn unlisted(input: &Input, list: &Input, RawId(id): RawId) -> Error {
     let place = input.parts().iter().find_map(|part| Some((part.path().to_owned(), At::Line(part.line_of(id)?))));
     let (path, at) = place.unwrap_or_else(|| (input.name().into(), At::File));
@@ -65,7 +66,7 @@ pub(super) fn unlisted(input: &Input, list: &Input, RawId(id): RawId) -> Error {
     Error::input(path, at, expected, id.to_string(), "add the vertex to the list, or remove its edges")
 }
 
-/// Opens the list of sparse ids. The leader may just have written it, so this waits until it is visible.
+/// Opens the list of sparse ids. The leader may just have written it, so this waits until the file is visible.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
@@ -87,7 +88,7 @@ pub(super) fn ensure_ids(context: &Context, record: &mut RunRecord, input: &Inpu
     }
 }
 
-/// Runs the stage `weights`, which lists the weights that occur in the input. Collective.
+/// Runs the stage `weights`, which writes the sorted list of the weights that occur in the input. Collective.
 ///
 /// # Errors
 /// Errors of the stage.
@@ -104,7 +105,7 @@ pub(super) fn list_weights(
     })
 }
 
-/// Opens the list of weights. The leader may just have written it, so this waits until it is visible.
+/// Opens the list of weights. The leader may just have written it, so this waits until the file is visible.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`], [`Error::Limit`].
@@ -129,8 +130,8 @@ pub(super) fn ensure_weights(
     }
 }
 
-/// Opens the numbering of the strings that `input` has as ids, or makes it in the stage `number`. Returns the input
-/// with numbers as ids, and the checksum of the input from which the numbering was made. Collective.
+/// Opens the dictionary of the string ids of `input`, or builds it in the stage `number`. Returns the input, whose
+/// ids are then mapped to numbers, and the checksum of the input from which the dictionary was built. Collective.
 ///
 /// # Errors
 /// Errors of the stage.

@@ -1,5 +1,5 @@
-//! The stage `merge`: builds rows with all neighbours of each vertex of a directed graph, for tasks that ignore
-//! direction.
+//! The stage `merge`: builds undirected rows of a directed graph, with all neighbours of each vertex, for tasks that
+//! ignore direction.
 
 use super::degree_file;
 use super::derived::{DerivedPlace, DerivedRows};
@@ -18,11 +18,11 @@ use std::path::Path;
 
 /// Name of the stage `merge` in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::MERGE_STAGE;
-/// Name of the folder for merged rows, in the folder of the graph.
+/// Name of the subfolder for merged rows in the graph's folder.
 const FOLDER: &str = "undirected";
 
-/// Returns where below `folder` the merged rows of the directed graph `graph` are stored, and their division into
-/// blocks. `runs` are the degrees of the graph's vertices.
+/// Returns the files for the merged rows of the directed graph `graph` below `folder`, and the division of these rows
+/// into blocks. `runs` contains the degrees of the graph's vertices, run-length encoded.
 pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> (RowFiles, Layout) {
     let layout = Layout::new(runs, graph.info.edges - graph.info.loops, Direction::Undirected);
     (RowFiles { folder: folder.join(FOLDER), key: merged_key(graph.info.content) }, layout)

@@ -1,16 +1,16 @@
-//! The stages that prepare a graph. A stage is skipped if the manifest says that it is done and its result is still
-//! valid.
+//! The stages that prepare a graph. A stage is skipped if it is complete according to the manifest, and its result is
+//! still valid.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | this file | the stage that prepares a graph from edges, by means of `vertex_order` and `blocks` |
-//! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
-//! | `lists` | lists that number sparse ids and ids that are strings, and weights of 64 bits |
-//! | `named` | a check that the input has the vertices that the job's tables name |
+//! | this file | the stage that prepares a graph from edges, using `vertex_order` and `blocks` |
+//! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the degree order |
+//! | `lists` | sorted lists that map sparse ids, string ids and 64-bit weights to small numbers |
+//! | `named` | a check that the input contains the vertices that the job's tables name |
 //! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding missing blocks |
 //! | `assignment`, `build` | which rank builds which blocks, and building them |
 //! | `kept` | the graph that the job of another workdir kept |
-//! | `residence` | graphs whose blocks stay in memory |
+//! | `residence` | graphs whose blocks remain in memory |
 //! | `degree_file` | the file of degrees next to the blocks |
 //! | `derived`, `transpose`, `merge` | derived rows: the upper half, and merged rows (all neighbours) |
 //! | `upper`, `packing` | building the upper half, in files or packed in memory |
@@ -46,15 +46,15 @@ use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
 use crate::job::state::record::GraphRecord;
 use crate::prepare::prepared::InputInfo;
 
-/// Names of the stages of every graph, in the manifest and the report. `transpose` and `merge` are additional stages
-/// for tasks that need derived rows.
+/// Names in the manifest and the report of the stages that prepare every graph. `transpose` and `merge` are
+/// additional stages for tasks that need derived rows.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
-/// The stage that prepares a graph from edges. Between its two passes over the edges it keeps a part of the input in
-/// memory.
+/// The stage that prepares a graph from edges, in two passes. Between the passes it caches as much of the input as
+/// fits in memory.
 #[derive(Default)]
 pub(crate) struct FromEdges {
-    /// The order of vertices, while it is written in the background.
+    /// The degree order, while it is being written in the background.
     storing: Option<OrderWriteHandle>,
 }
 
@@ -63,9 +63,9 @@ impl Stage for FromEdges {
         STAGES.to_vec()
     }
 
-    /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run finished the whole
-    /// job. Even then, the stored files are checked if the job keeps its graph and its input is still there. If the
-    /// input only looked changed and all tasks are done, stops after the first pass.
+    /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run completed the whole
+    /// job. If the job keeps its graph and its input still exists, the stored files are checked even then. If all
+    /// tasks turn out to be complete after the first pass, because the input only looked changed, stops there.
     fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
         if !looks_over && let Some(finished) = context.on_leader(|| finished(&context.job, &record.manifest))? {
@@ -102,7 +102,8 @@ impl Stage for FromEdges {
             return Ok(false);
         }
         let built = blocks::open_or_build(context, record, edges, info, order).inspect_err(|e| {
-            // The second pass refused what the first pass had accepted, so the next run repeats the first pass.
+            // The second pass rejected edges that the first pass had accepted, so the next run repeats the first
+            // pass.
             if matches!(e, Error::Input { .. }) {
                 STAGES[..2].iter().for_each(|name| record.manifest.forget(name));
             }
@@ -113,15 +114,15 @@ impl Stage for FromEdges {
         Ok(false)
     }
 
-    /// Removes the graph and the rows that were derived from it.
+    /// Removes the graph and the rows derived from it.
     fn remove(&mut self, context: &Context, _: &mut RunRecord) -> Result<()> {
         self.storing.take().into_iter().for_each(OrderWriteHandle::cancel);
         if context.comm.is_leader() { clean::intermediates(&context.job.workdir) } else { Ok(()) }
     }
 }
 
-/// Returns the statistics of the graph if nothing of the job is left to do, according to the manifest and the version
-/// of the input.
+/// Returns the statistics of the graph if the whole job is complete, according to the manifest and the version of the
+/// input.
 fn finished(job: &Job, manifest: &Manifest) -> Result<Option<GraphRecord>> {
     let of = |info| finished_graph(job, manifest, info);
     let is_gone = streams::is_gone(manifest);

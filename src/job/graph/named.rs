@@ -1,9 +1,9 @@
-//! Checks that the input has the vertices that the job's tables name. The check runs early, so that a missing vertex
-//! is reported before rows are built.
+//! Checks that the input contains the vertices that the job's tables name. The check runs early, so that a missing
+//! vertex is reported before rows are built.
 //!
 //! An id is a vertex if it has an edge or if the input declares it. An edge list declares no ids. An id whose only
-//! edges are loops is a vertex, too, but degrees do not count loops. If a table names an id of degree 0 and the input
-//! has loops, the edges are therefore read once more.
+//! edges are self-loops is a vertex, too, but degrees do not count self-loops. So if a table names an id of degree 0
+//! and the input contains self-loops, the edges are read once more.
 
 use crate::algo::sources::{self, NamedVertex};
 use crate::error::Result;
@@ -18,12 +18,12 @@ use crate::prepare::relabel::{ISOLATED, vertex};
 use crate::process::progress::Unit;
 use std::path::Path;
 
-/// Checks that the input has all vertices that the job's tables name. `order` is the order of vertices if this run
-/// made it; otherwise it is read from `folder`. `input` is `None` if another job kept the graph. Collective.
+/// Checks that the input contains all vertices that the job's tables name. `order` is the degree order if this run
+/// computed it; otherwise it is read from `folder`. `input` is `None` if another job kept the graph. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for a vertex that is missing; errors of the order, of the list of sparse ids, and of
-/// reading the input.
+/// [`crate::Error::Input`] for a missing vertex; errors of reading the degree order, the list of sparse ids, and the
+/// input.
 pub(crate) fn check(
     context: &Context,
     record: &mut RunRecord,
@@ -35,7 +35,7 @@ pub(crate) fn check(
     let named: Vec<NamedVertex> = context.job.tasks.iter().flat_map(|task| task.named_vertices()).collect();
     let dense: Vec<u32> =
         context.on_leader(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
-    // The lists of sparse ids and of strings include ids that have only loops.
+    // The lists of sparse ids and of string ids include ids that have only self-loops.
     if info.declared || info.sparse || info.names || dense.is_empty() {
         return Ok(());
     }
@@ -70,7 +70,7 @@ pub(crate) fn check(
     lacking.map_or(Ok(()), |(&named, _)| Err(sources::unknown(named, why, info)))
 }
 
-/// Reads all edges, and returns for each of the sorted `ids` 1 if it has a loop, otherwise 0. Collective.
+/// Reads all edges. Returns for each of the sorted `ids` 1 if it has a self-loop, otherwise 0. Collective.
 fn with_loops(
     context: &Context,
     record: &mut RunRecord,
@@ -96,7 +96,7 @@ fn with_loops(
     Ok(looped)
 }
 
-/// Visitor that finds out which of the sorted `ids` have a loop, among the edges that one thread reads.
+/// Visitor that determines which of the sorted `ids` have a self-loop among the edges that one thread reads.
 struct LoopFinder<'a> {
     ids: &'a [u32],
     looped: Vec<u64>,

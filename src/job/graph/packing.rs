@@ -1,5 +1,5 @@
-//! Packs the rows of both halves of a graph in memory if they do not fit unpacked (`job/plan/packing.rs` decides
-//! when).
+//! Packs (compresses) the rows of both halves of a graph in memory if they do not fit unpacked. `job/plan/packing.rs`
+//! decides when.
 
 use super::upper::Upper;
 use crate::error::{Error, Result};
@@ -14,11 +14,11 @@ use crate::process::signals;
 use crate::{failpoint, size};
 use rayon::prelude::*;
 
-/// Without a GPU, a window (the rows that one pass builds) takes at most 1/`WINDOW_PART` of the free memory.
+/// Divisor: without a GPU, the rows that one pass builds (a window) use at most 1/`WINDOW_PART` of the free memory.
 const WINDOW_PART: u64 = 8;
 
-/// Packs the rows of a graph whose lower half is in memory. If they take more memory than expected, stores the blocks
-/// instead and returns false.
+/// Packs the rows of a graph whose lower half is in memory. If they need more memory than expected, stores the blocks
+/// in files instead and returns false.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`].
@@ -39,8 +39,8 @@ pub(super) fn pack_or_store(
     }
 }
 
-/// Packs both halves of the rows. The upper half is packed while it is derived from the lower half. If the packed lower
-/// half does not fit in memory, `begun` receives its blocks, some packed and the others not.
+/// Packs both halves of the rows. The upper half is packed while it is derived from the lower half. If the packed
+/// lower half does not fit in memory, `begun` receives its blocks, some packed and some not.
 fn pack(
     context: &Context,
     record: &mut RunRecord,
@@ -51,12 +51,12 @@ fn pack(
     record.stage(context, TRANSPOSE_STAGE, graph.stored.edges, Unit::Edges, |progress| {
         let wanted = vec![true; layout.blocks()];
         let packer = Packer::new(layout.blocks(), &context.budget)?;
-        // Lets a test make the memory run out.
+        // Lets a test simulate that memory runs out.
         if failpoint::hit("packed.rows").is_err() {
             context.budget.reserve(u64::MAX / 2, "packed rows")?;
         }
         let of = Upper { graph, layout, wanted: &wanted, weights: None, to: Destination::Packed(&packer) };
-        // Only the CPU needs host memory for a window of rows. Packed rows get the rest of the memory.
+        // Only the CPU code needs host memory for a window of rows. Packed rows use the rest of the memory.
         let Transposed { passes, .. } = of.make(context, context.budget.free() / WINDOW_PART, progress)?;
         let read = passes * graph.block_store.bytes();
         let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);
@@ -75,7 +75,7 @@ fn pack(
     })
 }
 
-/// Writes the blocks of the lower half to files. `begun` has these blocks if some of them are already packed.
+/// Writes the blocks of the lower half to files. `begun` contains these blocks if some of them are already packed.
 fn store(context: &Context, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -> Result<()> {
     let (folder, key, layout) = (context.graph_folder(), graph.info.content, graph.block_store.layout.clone());
     let write = |b: usize, lengths: &[u32], targets: &[u32]| {

@@ -1,4 +1,4 @@
-//! Finds out which blocks an earlier run stored, and which are missing.
+//! Determines which blocks an earlier run stored, and which are missing.
 
 use crate::error::{Error, Result};
 use crate::graph::weights::stored as stored_weights;
@@ -17,7 +17,7 @@ pub(super) fn log_stored(wanted: &[bool]) -> usize {
     stored
 }
 
-/// The stored blocks of one half of rows, and the weights next to them if there are some.
+/// The stored blocks of one half of the rows, and the weights next to them, if any.
 pub(crate) struct StoredHalf<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) key: u64,
@@ -27,7 +27,7 @@ pub(crate) struct StoredHalf<'a> {
 }
 
 impl StoredHalf<'_> {
-    /// Checks a block and its weights. Returns the number of bytes of both.
+    /// Verifies a block and its weights. Returns the size of both files in bytes.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -45,8 +45,7 @@ impl StoredHalf<'_> {
     }
 }
 
-/// Returns for every block whether it must be built, because it is missing, damaged, or lacks its weights.
-/// Collective.
+/// Returns for each block whether it must be built, because it is missing, damaged, or lacks its weights. Collective.
 pub(super) fn missing(context: &Context, of: &StoredHalf<'_>) -> Result<Vec<bool>> {
     let &StoredHalf { folder, half, layout, weights, .. } = of;
     let listed = context.on_leader(|| {

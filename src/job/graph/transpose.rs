@@ -1,4 +1,4 @@
-//! The stage `transpose`: builds the upper half of rows, for tasks that need it.
+//! The stage `transpose`: builds the upper half of the rows, for tasks that need it.
 
 use super::derived::{DerivedPlace, DerivedRows};
 use super::packing;
@@ -18,7 +18,7 @@ use std::path::Path;
 /// Name of the stage `transpose` in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 
-/// The upper half of rows: for each vertex, the neighbours with larger numbers.
+/// The upper half of the rows: for each vertex, the neighbours that follow it in the degree order.
 pub(crate) struct UpperHalf;
 
 impl DerivedRows for UpperHalf {
@@ -89,8 +89,8 @@ impl DerivedRows for UpperHalf {
     }
 }
 
-/// Returns true for each block that this rank builds. A rank builds consecutive blocks. They are divided so that the
-/// upper bounds of the entries are about equal on all ranks.
+/// Returns for each block whether this rank builds it. A rank builds consecutive blocks. They are divided so that the
+/// upper bounds on the number of entries are about equal for all ranks.
 fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec<bool> {
     let bound = |b: usize| if wanted[b] { layout.block(b).bound + layout.block(b).len() as u64 } else { 0 };
     let bounds: Vec<f64> = (0..wanted.len()).map(|b| bound(b) as f64).collect();

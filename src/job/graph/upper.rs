@@ -17,8 +17,8 @@ pub(super) struct Upper<'a> {
 }
 
 impl Upper<'_> {
-    /// Builds the upper half on the GPU, or on the CPU in `free` bytes of host memory. If `free` is too little, uses
-    /// the smallest amount that works.
+    /// Builds the upper half on the GPU, or on the CPU with `free` bytes of host memory. If `free` is too little,
+    /// uses the smallest amount that works.
     pub(super) fn make(&self, context: &Context, free: u64, progress: &StageProgress) -> Result<Transposed> {
         let Upper { graph, layout, wanted, weights, to } = *self;
         let (lower, entries) = (&graph.block_store, graph.stored.edges);

@@ -1,5 +1,5 @@
-//! The steps that order vertices by degree: `ingest`, the first pass over the edges, and `relabel`. Both are recorded
-//! together, because the result of `ingest` is only in memory until the order is stored.
+//! The stages `ingest` (the first pass over the edges) and `relabel`, which order the vertices by degree. Both are
+//! recorded together, because the result of `ingest` exists only in memory until the order is stored.
 
 use super::{STAGES, lists, residence};
 use crate::error::{Error, Result};
@@ -25,12 +25,12 @@ use crate::process::progress::Unit;
 use crate::store::replace::make_folder;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Opens the order of vertices that an earlier run stored, or makes it. Returns the statistics of the input, and the
-/// order if this run made it. `identity` is the key of the version of the input, and of how it is read. `names_of` is
-/// the checksum of the input from which string ids were numbered. Collective.
+/// Opens the degree order that an earlier run stored, or computes it. Returns the statistics of the input, and the
+/// degree order if this run computed it. `identity` is the key of the input's version and of how it is read.
+/// `names_of` is the checksum of the input from which the dictionary of string ids was built. Collective.
 ///
 /// # Errors
-/// Errors of the input, of limits and of the disk; [`Error::Stopped`].
+/// Errors of the input, of memory limits and of the disk; [`Error::Stopped`].
 pub(super) fn open_or_make(
     context: &mut Context,
     record: &mut RunRecord,
@@ -56,7 +56,7 @@ pub(super) fn open_or_make(
     Ok((info, Some(order)))
 }
 
-/// Returns true if an earlier run stored the order of vertices and the file is whole. Collective.
+/// Returns true if an earlier run stored the degree order and the file is intact. Collective.
 fn is_stored(context: &Context, info: &InputInfo) -> Result<bool> {
     let folder = context.graph_folder();
     context.on_leader(|| match order::read_runs(&folder, info.content) {
@@ -72,7 +72,7 @@ fn is_stored(context: &Context, info: &InputInfo) -> Result<bool> {
     })
 }
 
-/// Runs the first pass over the edges and orders the vertices by its result.
+/// The first pass over the edges, and the ordering of the vertices by the degrees that it counts.
 struct OrderingPass<'s, 'm> {
     context: &'s Context,
     record: &'s mut RunRecord,
@@ -174,7 +174,7 @@ impl OrderingPass<'_, '_> {
         Ok((info, order))
     }
 
-    /// Returns the record of the weights in the graph with hash `content`; `None` if the job's graph carries no
+    /// Returns the record of the weights of the graph with hash `content`; `None` if the job's graph stores no
     /// weights.
     fn weights(&self, content: u64, found: &Ingested) -> Result<Option<GraphWeights>> {
         let job = &self.context.job;
@@ -190,9 +190,9 @@ impl OrderingPass<'_, '_> {
         }
         match job.input.weights().decide(found.weights, found.edges, || self.input.lacks_weights())? {
             Some(kind) => Ok(Some(weights_of(content, kind, found.weights_checksum))),
-            // A graph without edges fits any type of weights.
+            // A graph without edges is compatible with any type of weights.
             None if found.edges == 0 => Ok(Some(weights_of(content, WeightType::U32, found.weights_checksum))),
-            // The library keeps weights for calls to come, if there are some.
+            // The library stores weights for later calls only if the input has weights.
             None if job.keeps_weights && job.tasks.is_empty() => Ok(None),
             None => {
                 let reads = job.tasks.iter().find(|task| task.needs().weights);
@@ -229,7 +229,7 @@ impl OrderingPass<'_, '_> {
         })
     }
 
-    /// Orders vertices by degree, and records both stages in the manifest.
+    /// Orders the vertices by degree, and records both stages in the manifest.
     fn relabel(&mut self, degrees: Buffer<u32>, info: &mut InputInfo) -> Result<OrderWriter> {
         let OrderingPass { context, ref mut record, cache, .. } = *self;
         cache.make_room(&context.budget, relabel::scratch_bytes(context.threads, info.edges));

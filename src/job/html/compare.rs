@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 struct ComparedRun {
     name: String,
     seen: WorkdirContents,
-    /// Number of processor cores or GPUs that did the work.
+    /// Number of CPU cores or GPUs that did the work.
     workers: f64,
     on_gpu: bool,
 }
 
-/// Returns a page that compares the jobs of several workdirs with the job of the first.
+/// Returns a page that compares the jobs of several workdirs. Speed-ups are relative to the first.
 ///
 /// # Errors
-/// [`crate::Error::Usage`] for a folder that no job worked in.
+/// [`crate::Error::Usage`] for a folder in which no job has run.
 pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     let named = names(workdirs).into_iter().zip(workdirs);
     let runs = named.map(|(name, workdir)| ComparedRun::of(name, workdir.as_ref())).collect::<Result<Vec<_>>>()?;
@@ -49,7 +49,7 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     })
 }
 
-/// Returns a name for each workdir: the shortest path endings that make all names different.
+/// Returns a name for each workdir: the shortest trailing path components that distinguish all workdirs.
 fn names(workdirs: &[impl AsRef<Path>]) -> Vec<String> {
     let components = |workdir: &Path| workdir.components().count();
     let longest = workdirs.iter().map(|workdir| components(workdir.as_ref())).max().unwrap_or(0);
@@ -79,7 +79,7 @@ impl ComparedRun {
         self.report()["stages"].as_array().into_iter().flatten()
     }
 
-    /// Returns the seconds that `algorithm` took, without preparation.
+    /// Returns the time in seconds that `algorithm` took, not including preparation.
     fn seconds(&self, algorithm: &str) -> Option<f64> {
         number(&self.report()["results"][algorithm]["seconds"]).filter(|&seconds| seconds > 0.0)
     }
@@ -106,12 +106,12 @@ fn unique<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// Returns the names of all algorithms that have a result in one of the runs.
+/// Returns the names of all algorithms that have a result in at least one of the runs.
 fn algorithms(runs: &[ComparedRun]) -> Vec<&str> {
     unique(runs.iter().flat_map(|run| results(run.report())).map(|(name, _)| name.as_str()))
 }
 
-/// Returns tables with a row for each run, always in the same order. They are narrow enough for paper and small
+/// Returns tables with one row per run, always in the same order. The tables are narrow enough for paper and small
 /// windows.
 fn tables(runs: &[ComparedRun]) -> Vec<(String, Table)> {
     let table = |columns: &[(&str, Unit)], cells: &dyn Fn(&ComparedRun) -> Vec<Cell>| {
@@ -159,7 +159,7 @@ fn tables(runs: &[ComparedRun]) -> Vec<(String, Table)> {
     tables
 }
 
-/// Returns how many times faster `run` was than `first`, by the times that `seconds` returns; `None` if their inputs
+/// Returns the speed-up of `run` over `first`, based on the times that `seconds` returns; `None` if their inputs
 /// differ.
 fn faster(first: &ComparedRun, run: &ComparedRun, seconds: &dyn Fn(&ComparedRun) -> Option<f64>) -> Option<f64> {
     let ratio = || Some(seconds(first)? / seconds(run)?);
@@ -174,7 +174,7 @@ fn positive(value: &Value) -> Cell {
 fn by_stage(runs: &[ComparedRun]) -> Figure {
     let of = |run: &ComparedRun, stage: &str| {
         let times = run.stages().filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"]));
-        // If a run lacks the stage, its time is unknown, not 0.
+        // If a run lacks the stage, the time is unknown, not 0.
         times.reduce(|sum, more| sum + more).unwrap_or(f64::NAN)
     };
     let stages = unique(runs.iter().flat_map(ComparedRun::stages).filter_map(|stage| stage["name"].as_str()));
@@ -185,7 +185,7 @@ fn by_stage(runs: &[ComparedRun]) -> Figure {
     Figure::new("Time of each stage", "Seconds of all runs of each job, by stage.", axes, Marks::Bars(bars))
 }
 
-/// Returns the speed-up of each algorithm by number of cores or GPUs, with the ideal speed-up.
+/// Returns a chart of the speed-up of each algorithm over the number of cores or GPUs, next to the ideal speed-up.
 fn speed_up(runs: &[ComparedRun]) -> Figure {
     let first = &runs[0];
     let alike = || runs.iter().filter(|run| run.on_gpu == first.on_gpu && run.has_input_of(first));
@@ -195,7 +195,7 @@ fn speed_up(runs: &[ComparedRun]) -> Figure {
         for name in algorithms(runs) {
             let point = |run: &ComparedRun| Some((run.workers, faster(first, run, &|run| run.seconds(name))?));
             let mut points: Vec<(f64, f64)> = alike().filter_map(point).collect();
-            // Keep the fastest of the runs with the same number of workers.
+            // Keeps the fastest of the runs with the same number of workers.
             points.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
             points.dedup_by_key(|point| point.0);
             lines.extend(Some(Line::new(name, Style::Line, points)).filter(|line| !line.points.is_empty()));
@@ -212,7 +212,7 @@ fn speed_up(runs: &[ComparedRun]) -> Figure {
     Figure::new("Speed-up", caption, axes, Marks::Lines(lines))
 }
 
-/// Returns reasons why the runs should not be compared.
+/// Returns notices about differences that make the runs hard to compare.
 fn differences(runs: &[ComparedRun]) -> Vec<String> {
     let mut notices: Vec<String> = Vec::new();
     let first = &runs[0];

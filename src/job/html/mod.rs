@@ -1,8 +1,8 @@
-//! `report.html`: a report of a job for people. It is made from the contents of the workdir, without the input. It is
-//! also made for a job that was stopped, failed, or lost some of its files.
+//! `report.html`: a report of a job for people. It is made from the contents of the workdir, without the input, even
+//! if the job was stopped, failed, or lost some of its files.
 //!
 //! The report does not depend on particular algorithms. Results are shown as tables of their fields, and each
-//! algorithm describes its figures ([`Algorithm::figures`](crate::algo::Algorithm::figures)).
+//! algorithm describes its own charts ([`Algorithm::figures`](crate::algo::Algorithm::figures)).
 
 pub mod compare;
 pub mod page;
@@ -26,14 +26,14 @@ use std::path::Path;
 /// Name of the report in the workdir.
 pub const FILE: &str = "report.html";
 
-/// Makes the report of the job in `workdir`.
+/// Returns the report of the job in `workdir`.
 ///
 /// # Errors
-/// [`crate::Error::Usage`] for a folder that no job worked in.
+/// [`crate::Error::Usage`] for a folder in which no job has run.
 pub fn page(workdir: &Path) -> Result<Page> {
     let seen = WorkdirContents::at(workdir)?;
     let mut page = summary::page(&seen);
-    // Results come first, then the input and graph, then the machine.
+    // Results come first, then the input and graph, then the use of resources.
     page.sections = [results::files(&seen)]
         .into_iter()
         .chain(results::sections(&seen))
@@ -44,8 +44,8 @@ pub fn page(workdir: &Path) -> Result<Page> {
     Ok(page)
 }
 
-/// Writes `report.html` to the workdir of a run that has ended, successfully or not. A failure to write it is only a
-/// warning.
+/// Writes `report.html` to the workdir of a run that has ended, successfully or not. If it can't be written, only a
+/// warning is logged.
 pub(crate) fn leave(workdir: &Path) {
     let written = page(workdir).and_then(|page| replace_volatile(&workdir.join(FILE), html(&page).as_bytes()));
     if let Err(e) = written {

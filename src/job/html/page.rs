@@ -1,25 +1,25 @@
-//! The contents of a report before rendering. HTML, JSON and CSV are made from the same contents.
+//! The contents of a report before rendering. HTML, JSON and CSV are generated from them.
 
 use crate::chart::table::field;
 use crate::chart::{Figure, Table};
 use serde::Serialize;
 
-/// Contents of a report.
+/// The contents of a report.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Page {
     /// Name of the job.
     pub title: String,
     /// State of the job, in a word or two.
     pub state: String,
-    /// How good the state is.
+    /// Whether the state is good, bad, or neither yet.
     pub mood: Severity,
     /// A sentence about the work that was done.
     pub lead: String,
     /// Sentences about missing or damaged files, and errors.
     pub notices: Vec<String>,
-    /// Answers of the job: the first sentence of each, and its other sentences.
+    /// Answers of the job, each as a pair: its first sentence, and the remaining sentences.
     pub answers: Vec<(String, String)>,
-    /// Time, memory and other resources that the job used, each as a name and a value.
+    /// Time, memory and other resources that the job used, as pairs of a name and a value.
     pub costs: Vec<(String, String)>,
     /// Reasons for and against trusting the answers.
     pub trust: Vec<String>,
@@ -27,11 +27,11 @@ pub struct Page {
     pub sections: Vec<PageSection>,
     /// Last lines of the log.
     pub log: Vec<String>,
-    /// Sentence that says which program made the report, and when.
+    /// Sentence that names the program that made the report, and the time.
     pub footer: String,
 }
 
-/// How good a state is.
+/// Assessment of a job's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -39,7 +39,7 @@ pub enum Severity {
     Good,
     /// Something failed.
     Bad,
-    /// The job is not done.
+    /// The job is not complete.
     #[default]
     Wait,
 }
@@ -47,19 +47,19 @@ pub enum Severity {
 /// A section of a report.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PageSection {
-    /// Id of the section, for links within the page.
+    /// Id of the section's HTML element, for links within the page.
     pub id: String,
     /// Heading of the section.
     pub title: String,
-    /// Sentences above the figures.
+    /// Sentences above the charts.
     pub text: Vec<String>,
-    /// Table of facts at the top.
+    /// Table of properties and their values, at the top of the section.
     pub facts: Option<Table>,
-    /// Tables below the figures, each with its caption.
+    /// Tables below the charts, each with its caption.
     pub tables: Vec<(String, Table)>,
-    /// Figures of the section.
+    /// Charts of the section.
     pub figures: Vec<Figure>,
-    /// Table of numbers for the first figure, if there are more numbers than the figure shows.
+    /// Table for the first chart, if there are more numbers than the chart shows.
     pub numbers: Option<Table>,
 }
 
@@ -69,7 +69,7 @@ impl PageSection {
         PageSection { id: id.to_owned(), title: title.to_owned(), ..PageSection::default() }
     }
 
-    /// Returns the separate table of numbers for the figure at index `at`, if it has one.
+    /// Returns the separate table for the chart at index `at`; `None` if it has none.
     pub fn numbers_of(&self, at: usize) -> Option<&Table> {
         self.numbers.as_ref().filter(|_| at == 0)
     }
@@ -81,7 +81,7 @@ impl PageSection {
 }
 
 impl Page {
-    /// Returns all tables, including the tables of figures, as CSV. A heading line precedes each table.
+    /// Returns all tables, including the data of the charts, as CSV. A title line precedes each table.
     pub fn csv(&self) -> String {
         let mut text = String::new();
         for section in &self.sections {

@@ -1,4 +1,4 @@
-//! The section about ranks: how busy the processors and the GPU of each rank were.
+//! The section about MPI ranks: how busy the CPU cores and the GPU of each rank were.
 
 use super::page::PageSection;
 use super::value::number;
@@ -6,20 +6,20 @@ use super::workdir_contents::WorkdirContents;
 use crate::chart::{Axis, Bars, Figure, Marks, Table, TableColumn, Unit};
 use serde_json::Value;
 
-/// Largest number of ranks that are shown.
+/// Maximum number of ranks that are shown.
 const MOST: usize = 200;
 
-/// The part of a rank that does the work.
+/// The hardware that does the work of a rank: its CPU cores or its GPU.
 #[derive(Clone, Copy)]
 pub(super) enum RankWorker {
-    /// The threads of the rank.
+    /// The CPU cores on which the rank's threads run.
     Processors,
     /// The GPU of the rank.
     Gpu,
 }
 
 impl RankWorker {
-    /// Returns for each rank how long this worker was busy in a stage of the last run, in seconds, if known.
+    /// Returns for each rank the time in seconds that this hardware was busy in a stage of the last run, if known.
     fn times(self, stage: &Value) -> Option<Vec<f64>> {
         let key = match self {
             RankWorker::Processors => "cpu_seconds",
@@ -28,8 +28,8 @@ impl RankWorker {
         Some(stage[key].as_array()?.iter().filter_map(number).collect())
     }
 
-    /// Returns the fraction of the stage's time that this worker was busy, if it was busy for `time` seconds on one
-    /// rank.
+    /// Returns the busy fraction of this hardware in `stage` on one rank, given that it was busy for `time` seconds.
+    /// `None` if the time of the stage is unknown.
     fn share(self, seen: &WorkdirContents, stage: &Value, time: f64) -> Option<f64> {
         let run = seen.metrics.runs.last();
         let each = match self {
@@ -44,14 +44,15 @@ impl RankWorker {
     }
 }
 
-/// Returns the average busy fraction over all ranks in a stage; `None` if the last run had no part in the stage.
+/// Returns the busy fraction of `worker` in a stage, averaged over all ranks; `None` if the last run did not execute
+/// the stage.
 pub(super) fn busy(seen: &WorkdirContents, stage: &Value, worker: RankWorker) -> Option<f64> {
     let times = worker.times(stage).filter(|times| !times.is_empty())?;
     worker.share(seen, stage, times.iter().sum::<f64>() / times.len() as f64)
 }
 
-/// Returns the section about ranks: how busy the processors and the GPU of each rank were in the stages of the last
-/// run. For a single rank, only the GPU is shown.
+/// Returns the section about MPI ranks: how busy the CPU cores and the GPU of each rank were in the stages of the
+/// last run. If there is only one rank, only the GPU is shown.
 pub(super) fn section(seen: &WorkdirContents) -> PageSection {
     let mut section = PageSection::new("ranks", "Ranks");
     let texts = [
@@ -78,7 +79,7 @@ pub(super) fn section(seen: &WorkdirContents) -> PageSection {
         let parts = stages.iter().map(|(stage, times)| (name(stage), times.clone())).collect();
         let axes = [Axis::linear(axis, Unit::Seconds), Axis::linear("rank", Unit::Text)];
         section.figures.push(Figure::new(title, caption, axes, Marks::Bars(Bars { names: names.clone(), parts })));
-        // Without metrics the number of threads is unknown.
+        // Without metrics the number of threads is unknown, so no fractions can be computed.
         if stages.iter().any(|(stage, _)| busy(seen, stage, worker).is_some()) {
             let share = |(stage, times): &(&Value, Vec<f64>), rank: usize| worker.share(seen, stage, *times.get(rank)?);
             let row = |(rank, name)| (name, stages.iter().map(|stage| share(stage, rank).into()).collect());
@@ -103,7 +104,7 @@ mod tests {
         let stages = vec![span("sort", 0.0, 2.0), span("triangle", 2.0, 4.0), span("triangle", 5.0, 7.0)];
         let mut metrics = Metrics::default();
         metrics.runs = vec![RunMetrics::default(), RunMetrics { threads: 4, stages, ..RunMetrics::default() }];
-        // The seconds of `triangle` include earlier runs.
+        // The time of `triangle` includes earlier runs.
         let report = json!({ "stages": [
             { "name": "ingest", "seconds": 9.0 },
             { "name": "sort", "seconds": 2.0, "cpu_seconds": [8.0, 4.0] },
@@ -132,7 +133,7 @@ mod tests {
         let shares =
             [0, 1, 2].map(|at| [RankWorker::Processors, RankWorker::Gpu].map(|worker| busy(&seen, stage(at), worker)));
         assert_eq!(shares, [[None, None], [Some(0.75), None], [Some(0.125), Some(0.5)]]);
-        // For a single rank the GPU is shown. Without metrics there are no processor shares.
+        // For a single rank, only the GPU is shown. Without metrics there are no busy fractions of the CPU.
         seen.report =
             json!({ "stages": [{ "name": "bfs", "seconds": 2.0, "cpu_seconds": [1.0], "gpu_seconds": [1.5] }] });
         seen.metrics = Metrics::default();

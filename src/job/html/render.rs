@@ -1,4 +1,4 @@
-//! Renders a report as one HTML file without scripts, fonts or network access.
+//! Renders a report as one HTML file that contains no scripts or fonts and needs no network access.
 
 use super::page::{Page, PageSection, Severity};
 use crate::chart::draw;
@@ -6,11 +6,11 @@ use crate::quote::{clip_to, printable_lines};
 use maud::{DOCTYPE, Markup, PreEscaped};
 
 const STYLE: &str = include_str!("style.css");
-/// Content security policy: nothing is loaded and no script runs, whatever names contain. Only this style and the
-/// empty icon are allowed.
+/// Content security policy: nothing is loaded and no script runs, no matter what the names in the report contain.
+/// Only the inline style and the empty icon are allowed.
 const POLICY: &str =
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-/// Largest number of characters of a sentence.
+/// Maximum number of characters of a sentence.
 const SENTENCE: usize = 1000;
 
 fn shown(text: &str) -> String {

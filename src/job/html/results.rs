@@ -10,24 +10,24 @@ use crate::results::about::ColumnShape;
 use crate::results::edges as edge_files;
 use serde_json::Value;
 
-/// Largest number of rows shown for a list in a result.
+/// Maximum number of rows shown of an array in a result.
 const MOST: usize = 64;
-/// Fields that name the subject of a row.
+/// Names of fields that identify what a row of a table is about. Such a field becomes the first column.
 const NAMES: [&str; 5] = ["source", "name", "kind", "step", "from"];
-/// Largest number of columns shown for a list in a result.
+/// Maximum number of columns shown of an array in a result.
 const COLUMNS: usize = 16;
-/// Largest number of trials that are drawn as bars.
+/// Maximum number of trials that are drawn as bars.
 const BARS: usize = 20;
 
-/// Returns the section about the result files: type, rows, meaning of the values, and the line of Python that loads
-/// each file.
+/// Returns the section about the result files: for each file its data type, number of rows, meaning of the values,
+/// and the line of Python code that loads it.
 pub(super) fn files(seen: &WorkdirContents) -> PageSection {
     let mut section = PageSection::new("files", "Result files");
     let row = |file: &String| {
         let path = seen.workdir.join(file);
         let shape = ColumnShape::of(&path);
         let about = about_column(&path);
-        // Files of edges have no ids of their own.
+        // Result files with a row per edge have no id column.
         let is_of_vertices = about.is_none_or(|about| about.name != edge_files::TABLE);
         let load = match path.extension().and_then(|ending| ending.to_str()) {
             Some("parquet") if !is_of_vertices => format!("pd.read_parquet(\"{}\")", path.display()),
@@ -100,7 +100,7 @@ pub(super) fn graph(seen: &WorkdirContents) -> PageSection {
     section
 }
 
-/// Returns a figure of how many edges of the input were kept or dropped.
+/// Returns a chart of the numbers of input edges that were kept and dropped.
 fn edges(input: &Value, graph: &Value) -> Option<Figure> {
     let edges =
         [("edges of the graph", &graph["edges"]), ("repeats", &input["duplicates"]), ("loops", &input["self_loops"])];
@@ -112,7 +112,7 @@ fn edges(input: &Value, graph: &Value) -> Option<Figure> {
     Some(Figure::new("Edges of the input", caption, axes, Marks::Bars(bars)))
 }
 
-/// Returns a value as a cell of a table in which each row has its own unit.
+/// Returns a value as a cell of a table whose rows have different units.
 fn words(value: &Value, unit: Unit) -> Cell {
     match (unit, cell(value)) {
         (Unit::Text, text) | (Unit::Count, text @ Cell::Whole(_)) => text,
@@ -120,7 +120,7 @@ fn words(value: &Value, unit: Unit) -> Cell {
     }
 }
 
-/// Returns a section for each result and for each unfinished task.
+/// Returns a section for each result and for each incomplete task.
 pub(super) fn sections(seen: &WorkdirContents) -> Vec<PageSection> {
     let done = results(&seen.report).into_iter().take(MOST).enumerate();
     let done = done.map(|(at, (name, result))| of_result(at, name, result));
@@ -139,7 +139,7 @@ fn of_result(at: usize, name: &str, result: &Value) -> PageSection {
     section.text.extend(from(result).map(|from| format!("Found {from}; the job that ran last has no table [{name}].")));
     let mut drawn = algorithm.map(|algorithm| (algorithm.figures)(result)).unwrap_or_default();
     drawn.retain(|figure| !figure.is_empty());
-    // A field that is drawn gets the table of its figure instead.
+    // A field that is drawn as a chart gets no table of its own, because the chart has a table.
     let is_drawn = |key: &str| {
         let begin = key.trim_end_matches('s');
         drawn.iter().any(|figure| figure.title.to_lowercase().starts_with(begin))
@@ -147,7 +147,7 @@ fn of_result(at: usize, name: &str, result: &Value) -> PageSection {
     let tables = result.as_object().into_iter().flatten().filter(|(key, _)| *key != "from" && !is_drawn(key));
     for (key, inner) in tables.clone().filter(|(_, value)| value.is_object()) {
         let table = fields(inner);
-        // Objects that contain lists are drawn instead.
+        // Objects that contain arrays are drawn as charts instead.
         let is_plain = inner.as_object().is_some_and(|inner| inner.values().all(|value| !value.is_array()));
         if is_plain && !table.rows.is_empty() {
             section.tables.push((key.replace('_', " "), table));
@@ -156,7 +156,7 @@ fn of_result(at: usize, name: &str, result: &Value) -> PageSection {
     if let Some(trials) = result["trials"].as_array().filter(|trials| trials.len() > 1) {
         section.figures.push(of_trials(name, trials));
     }
-    // Lists of objects become tables, whatever they contain.
+    // Arrays of objects become tables, whatever they contain.
     for (key, list) in tables {
         let list: Vec<&Value> = list.as_array().into_iter().flatten().filter(|one| one.is_object()).collect();
         if let Some(table) = of_list(&list) {
@@ -170,13 +170,13 @@ fn of_result(at: usize, name: &str, result: &Value) -> PageSection {
     section
 }
 
-/// Returns which job found a result, and when; `None` if the result belongs to the job that ran last.
+/// Returns a text that names the job that computed a result, and the time; `None` if it is the job that ran last.
 pub(super) fn from(result: &Value) -> Option<String> {
     let [job, time] = ["job", "time"].map(|key| result["from"][key].as_str());
     Some(format!("by {} at {}", job?, time?))
 }
 
-/// Returns a figure of the time of each trial: bars, or dots if there are many.
+/// Returns a chart of the time of each trial: bars, or dots if there are more than [`BARS`] trials.
 fn of_trials(name: &str, trials: &[Value]) -> Figure {
     let seconds = || trials.iter().enumerate().filter_map(|(at, seconds)| Some((at + 1, number(seconds)?)));
     let (time, trial) = (Axis::linear("time", Unit::Seconds), |unit| Axis::linear("trial", unit));
@@ -194,15 +194,15 @@ fn of_trials(name: &str, trials: &[Value]) -> Figure {
     Figure::new(format!("Trials of {name}"), caption, axes, marks)
 }
 
-/// Returns a table with a row for each object of a list. Fields that are lists or objects are left out.
+/// Returns a table with a row for each object of an array. Fields that are arrays or objects are omitted.
 fn of_list(list: &[&Value]) -> Option<Table> {
     let first = list.first()?.as_object()?;
     let plain = |value: &&Value| !value.is_array() && !value.is_object();
     let mut keys: Vec<&String> =
         first.iter().filter(|(_, value)| plain(value)).map(|(key, _)| key).take(COLUMNS).collect();
-    // The subject of a row comes first.
+    // The column that identifies the subject of a row comes first.
     keys.sort_by_key(|key| !NAMES.contains(&key.as_str()));
-    // Ids are not amounts, so the first column is shown as text.
+    // Ids are not quantities, so the first column is shown as text.
     let column =
         |(at, key): (usize, &&String)| TableColumn::new(&label(key), if at == 0 { Unit::Text } else { unit(key) });
     let row = |one: &&Value| {

@@ -1,4 +1,4 @@
-//! The top of a report: the state of the job, its answers, the time and memory that it took, and reasons to trust it.
+//! The top of a report: the state of the job, its answers, the time and memory that it used, and reasons to trust it.
 
 use super::page::{Page, Severity};
 use super::results::from;
@@ -14,12 +14,12 @@ use crate::quote::clip_to;
 use serde_json::Value;
 use std::time::SystemTime;
 
-/// Largest number of characters of a name within a sentence.
+/// Maximum number of characters of a name within a sentence.
 const NAME: usize = 200;
-/// Largest number of algorithms that are mentioned.
+/// Maximum number of algorithms that the summary mentions.
 const ALGORITHMS: usize = 20;
 
-/// Returns the report page of a workdir with everything but its sections.
+/// Returns the report page of a workdir, complete except for its sections.
 pub(super) fn page(seen: &WorkdirContents) -> Page {
     let report = &seen.report;
     let name = report["job"].as_str().filter(|name| !name.is_empty());
@@ -59,8 +59,8 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
     }
 }
 
-/// Returns the reason for the end of a run as a sentence. A text that starts with a file name keeps the case of its
-/// first letter.
+/// Returns the reason for the end of a run as a sentence, with a capital first letter unless the text starts with a
+/// file name.
 fn sentence(why: &str) -> String {
     let is_word = why.split(' ').next().is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase()));
     let begin = why.chars().next().filter(|_| is_word).map(|first| first.to_ascii_uppercase());
@@ -69,7 +69,7 @@ fn sentence(why: &str) -> String {
     format!("{}{rest}{stop}", begin.map_or(String::new(), String::from))
 }
 
-/// Returns a sentence that says on which input and machine the job ran, and when.
+/// Returns a sentence about the input, the machine and the time of the job.
 fn lead(seen: &WorkdirContents) -> String {
     let report = &seen.report;
     let count = |value: &Value| shown(value, Unit::Count);
@@ -100,7 +100,8 @@ fn lead(seen: &WorkdirContents) -> String {
     text + "."
 }
 
-/// Returns the answers, in the words of each algorithm.
+/// Returns the answers, each as a pair: its first sentence, and the remaining text. The sentences come from the
+/// algorithm that computed the answer.
 fn answers(report: &Value) -> Vec<(String, String)> {
     let answer = |(name, result): (&String, &Value)| {
         let sentences = algo::find(name).map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
@@ -119,7 +120,7 @@ fn answers(report: &Value) -> Vec<(String, String)> {
     results(report).into_iter().take(ALGORITHMS).map(answer).collect()
 }
 
-/// Returns a text with commas in its long numbers. Numbers after a word such as `source` are ids and stay unchanged.
+/// Returns `words` with commas in long numbers. Numbers after a word such as `source` are ids and remain unchanged.
 fn grouped(words: &str) -> String {
     let mut is_id = false;
     let one = |word: &str| {

@@ -1,4 +1,4 @@
-//! The section about time: runs and stages.
+//! The section about time: the runs of the job and its stages.
 
 use super::page::PageSection;
 use super::ranks::{RankWorker, busy};
@@ -10,10 +10,10 @@ use crate::process::metrics::{RunMetrics, Sample};
 use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Largest number of stages in a table.
+/// Maximum number of stages in a table.
 const MOST: usize = 200;
 
-/// Maps runs and samples to seconds since the first run of the job began.
+/// Maps runs and samples to a common time axis, in seconds since the first run of the job started.
 pub(super) struct Timeline<'a> {
     runs: Vec<(&'a RunMetrics, f64)>,
 }
@@ -25,7 +25,7 @@ impl Timeline<'_> {
         let mut end = 0.0;
         let begin = |run| {
             let run: &RunMetrics = run;
-            // Clocks of hosts differ, so a run is never placed before the end of the run before it.
+            // The clocks of hosts may differ, so a run is never placed before the end of the previous run.
             let began = (run.began - first).max(end);
             end = began + run.seconds.max(0.0);
             (run, began)
@@ -33,26 +33,27 @@ impl Timeline<'_> {
         Timeline { runs: runs.iter().map(begin).collect() }
     }
 
-    /// Returns the time axis of the runs.
+    /// Returns the time axis, which is divided at the gaps between runs.
     pub fn axis(&self) -> Axis {
         let parts = self.runs.iter().map(|(run, began)| (*began, began + run.seconds.max(0.0))).collect();
         let label = if self.runs.len() > 1 { "time at work" } else { "time" };
         Axis { label: label.to_owned(), unit: Unit::Seconds, scale: Scale::Parts(parts) }
     }
 
-    /// Returns the time at the end of a sample, in seconds since the first run began.
+    /// Returns the time at the end of a sample, in seconds since the first run started; `None` if its run is not
+    /// known.
     pub fn at(&self, sample: &Sample) -> Option<f64> {
         let (_, began) = self.runs.iter().find(|(run, _)| run.number == sample.run)?;
         Some(began + sample.at as f64 / 1e3)
     }
 }
 
-/// Formats a time in seconds since 1970.
+/// Formats a time, given in seconds since 1970.
 pub(super) fn shown_time(seconds: f64) -> String {
     timestamp(UNIX_EPOCH + Duration::from_secs_f64(seconds.clamp(0.0, 1e11)))
 }
 
-/// Returns a text that says how a run ended.
+/// Describes how a run ended, or that it is still running.
 fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
     match &run.ended {
         Some(why) => why.clone(),

@@ -1,4 +1,4 @@
-//! The section about resources that a job used over time: memory, processors, disks, messages and power.
+//! The section about the resources that a job used over time: memory, CPU, GPU, disk, messages and power.
 
 use super::page::PageSection;
 use super::time::Timeline;
@@ -6,10 +6,11 @@ use super::workdir_contents::WorkdirContents;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::process::metrics::{RunMetrics, Sample};
 
-/// Milliseconds over which the highest transfer rate is measured. Shorter transfers show caches rather than a device.
+/// Minimum time in milliseconds over which the maximum transfer rate is measured. Shorter transfers measure caches
+/// rather than a device.
 const SPAN: u64 = 500;
 
-/// Returns the section about memory, processors, disks, messages and power over time.
+/// Returns the section about the use of memory, CPU, GPU, disk, messages and power over time.
 pub(super) fn section(seen: &WorkdirContents) -> PageSection {
     let mut section = PageSection::new("usage", "What it used over time");
     let clock = Timeline::of(&seen.metrics.runs);
@@ -20,7 +21,7 @@ pub(super) fn section(seen: &WorkdirContents) -> PageSection {
     section
 }
 
-/// The samples of a job, each with the time at its end.
+/// The samples of a job, each with the time of its end on the common time axis.
 struct Usage<'a> {
     clock: Timeline<'a>,
     samples: Vec<(f64, &'a Sample)>,
@@ -100,16 +101,16 @@ impl Usage<'_> {
         self.figure("Host memory", caption, Axis::linear("memory", Unit::Bytes), lines)
     }
 
-    /// Returns the chart line of a transfer rate, and a second line at the maximum rate if samples cover at least
-    /// [`SPAN`] milliseconds. `kib` returns the KiB that a sample moved.
+    /// Returns the chart line of a transfer rate, and a horizontal line at the maximum rate if the samples of a run
+    /// cover at least [`SPAN`] milliseconds. `kib` returns the number of KiB that were transferred during a sample.
     fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
         let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
         let highest = fastest(&self.samples, kib);
         (line, (highest > 0.0).then(|| self.limit(most, highest)))
     }
 
-    /// Draws transfer rates and a line at the maximum of each. The maximum is the highest rate of this job, because the
-    /// device itself is not measured.
+    /// Draws transfer rates, each with a horizontal line at its maximum. The maximum is the highest rate in this job,
+    /// because the device's own maximum is not measured.
     fn transfers(&self, of: &str, caption: &str, rates: Vec<(Line, Option<Line>)>) -> Figure {
         let (mut lines, most): (Vec<Line>, Vec<Option<Line>>) = rates.into_iter().unzip();
         let mut caption = caption.to_owned();
@@ -121,13 +122,13 @@ impl Usage<'_> {
     }
 }
 
-/// Divides an amount that belongs to a sample by the seconds that the sample covers.
+/// Divides an amount that was measured in a sample by the duration of the sample in seconds.
 fn rate(amount: f64, sample: &Sample) -> f64 {
     if sample.length > 0 { 1e3 * amount / sample.length as f64 } else { 0.0 }
 }
 
-/// Returns the highest rate in bytes per second over samples of one run that together last at least [`SPAN`]
-/// milliseconds; 0 if no run lasted that long.
+/// Returns the maximum rate, in bytes per second, over consecutive samples of one run that together cover at least
+/// [`SPAN`] milliseconds; 0 if no run lasted that long.
 fn fastest(samples: &[(f64, &Sample)], kib: &dyn Fn(&Sample) -> u64) -> f64 {
     let mut most = 0.0_f64;
     for first in 0..samples.len() {

@@ -1,9 +1,9 @@
-//! Reads values of a report. Any part of a report may be missing or have an unexpected type.
+//! Reads values of a report's JSON. Any of them may be missing or have an unexpected type.
 
 use crate::chart::{Cell, Table, TableColumn, Unit};
 use serde_json::Value;
 
-/// Largest number of fields of an object that are shown.
+/// Maximum number of fields of an object that are shown.
 const MOST: usize = 100;
 
 /// Returns a value as a number; `None` unless it is a finite number.
@@ -11,12 +11,12 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
 }
 
-/// Returns a value as text with `unit`, or as a dash for lists, objects and null.
+/// Returns a value as text with `unit`, or as a dash for arrays, objects and null.
 pub(super) fn shown(value: &Value, unit: Unit) -> String {
     cell(value).show(unit)
 }
 
-/// Returns a value as a table cell with a number or text. Lists, objects and null give an empty cell.
+/// Returns a value as a table cell with a number or text. For arrays, objects and null the cell is empty.
 pub(super) fn cell(value: &Value) -> Cell {
     match value {
         Value::Number(number) if number.to_string().bytes().all(|digit| digit.is_ascii_digit()) => {
@@ -29,7 +29,8 @@ pub(super) fn cell(value: &Value) -> Cell {
     }
 }
 
-/// Returns the unit of a field, judged by its name. Ids and checksums are not amounts, so they are shown as text.
+/// Returns the unit of a field, derived from its name. Ids and checksums are not quantities, so they are shown as
+/// text.
 pub(super) fn unit(name: &str) -> Unit {
     let has = |word: &str| name.split('_').any(|part| part == word);
     match name {
@@ -42,7 +43,7 @@ pub(super) fn unit(name: &str) -> Unit {
     }
 }
 
-/// Returns a field's name as a label. Values are shown in their own units, so "seconds" becomes "time".
+/// Returns a label for a field, derived from its name. Values are shown with a unit, so "seconds" becomes "time".
 pub(super) fn label(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "seconds" => "time",
@@ -52,7 +53,7 @@ pub(super) fn label(name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a table with a row for each field of an object. Fields that are lists or objects are left out.
+/// Returns a table with a row for each field of an object. Fields that are arrays or objects are omitted.
 pub(super) fn fields(value: &Value) -> Table {
     let plain = value.as_object().into_iter().flatten().filter(|(key, value)| {
         // The answer is shown at the top of the page.

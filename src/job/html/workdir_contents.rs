@@ -1,5 +1,5 @@
-//! Reads the contents of a workdir for its report. A damaged or missing file is noted, and only the data of that file
-//! is left out.
+//! Reads the contents of a workdir for its report. If a file is damaged or missing, the report mentions this, and
+//! lacks only the data of that file.
 
 use crate::algo;
 use crate::chart::Figure;
@@ -19,19 +19,19 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes that are read from the end of the log.
+/// Number of bytes that are read at the end of the log.
 const LOG_BYTES: u64 = 256 << 10;
-/// Largest number of log lines that are shown.
+/// Maximum number of log lines that are shown.
 const LOG_LINES: usize = 60;
-/// Largest number of characters that are shown of a log line.
+/// Maximum number of characters that are shown of a log line.
 const LINE: usize = 300;
 
 /// State of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RunState {
-    /// All tasks are done.
+    /// All tasks are complete.
     Finished,
-    /// A process works on the job.
+    /// A process is working on the job.
     Running,
     /// A signal stopped the last run.
     Stopped,
@@ -43,15 +43,15 @@ pub(super) enum RunState {
     Unknown,
 }
 
-/// A task that is not finished.
+/// A task that is not complete.
 pub(super) struct Unfinished {
     /// Name of the task.
     pub name: String,
-    /// Units per trial.
+    /// Number of work units per trial.
     pub total: u64,
-    /// Units done in the current trial, if known.
+    /// Number of units completed in the current trial, if known.
     pub done: Option<u64>,
-    /// Figures of the finished units.
+    /// Charts of the completed units.
     pub figures: Vec<Figure>,
 }
 
@@ -63,17 +63,17 @@ pub(super) struct WorkdirContents {
     pub state: RunState,
     /// Why the last run ended early.
     pub why: Option<String>,
-    /// `report.json`. For an unfinished job, a report made from what is known so far.
+    /// Content of `report.json`. For an incomplete job, a report that is made from what is known so far.
     pub report: Value,
-    /// Unfinished tasks.
+    /// Tasks that are not complete.
     pub unfinished: Vec<Unfinished>,
-    /// Metrics of the job: its runs, and samples of the resources that they used.
+    /// Metrics of the job: its runs, and samples of their use of resources.
     pub metrics: Metrics,
     /// Warnings and errors in the part of the log that was read.
     pub warnings: Vec<String>,
     /// Last lines of the log.
     pub log: Vec<String>,
-    /// Result files, by paths relative to the workdir.
+    /// Result files, by path relative to the workdir.
     pub files: Vec<String>,
     /// Sentences about missing or damaged files.
     pub faults: Vec<String>,
@@ -83,7 +83,7 @@ impl WorkdirContents {
     /// Reads the contents of `workdir`.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a folder that no job worked in.
+    /// [`Error::Usage`] for a folder in which no job has run.
     pub fn at(workdir: &Path) -> Result<WorkdirContents, Error> {
         if !workdir.is_dir() {
             return Err(workdir::of_no_job(workdir));
@@ -153,7 +153,7 @@ impl WorkdirContents {
     }
 }
 
-/// Returns the results in a report, each with the name of its algorithm, in the order of the registry.
+/// Returns the results in a report, each with the name of its algorithm, in the registry's order.
 pub(super) fn results(report: &Value) -> Vec<(&String, &Value)> {
     let mut results: Vec<_> = report["results"].as_object().into_iter().flatten().collect();
     let place = |name: &str| algo::ALGORITHMS.iter().position(|algorithm| algorithm.name == name);
@@ -182,7 +182,7 @@ fn state(workdir: &Path, manifest: Option<&Manifest>) -> (RunState, Option<Strin
     (state, Some(why.clone()))
 }
 
-/// Returns a message for each result file that is missing or has another length. `verify` checks their contents.
+/// Returns a message for each result file that is missing or has a different length. `verify` checks the contents.
 fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     let files = manifest.tasks.values().flat_map(|task| &task.outputs);
     let lost = files.filter_map(|(name, output)| match workdir.join(name).symlink_metadata() {
@@ -196,7 +196,7 @@ fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     lost.take(20).collect()
 }
 
-/// Returns the unfinished tasks with their progress.
+/// Returns the incomplete tasks with their progress.
 fn unfinished(workdir: &Path, manifest: &Manifest) -> Vec<Unfinished> {
     let at_work = status::units(workdir, manifest);
     let left = manifest.tasks_in_order().filter(|(_, record)| !record.done);
@@ -227,7 +227,7 @@ fn tail(path: &Path) -> Option<Vec<String>> {
     Some(lines.map(|line| clip_to(line, LINE)).collect())
 }
 
-/// Returns a report of an unfinished job, from what is known so far.
+/// Returns a report of an incomplete job, made from what is known so far.
 fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
     let mut spent = manifest.spent.clone();
     spent.add(&manifest.spending);

@@ -1,4 +1,4 @@
-//! Opens the input of a job, which `[input]` names: edges or a list.
+//! Opens the input that `[input]` of a job names: edges or a list.
 
 pub mod occupied;
 pub mod spool;
@@ -18,7 +18,7 @@ use crate::prepare::prepared::Graph;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Opens the edges that a job names. A prepared graph is not accepted.
+/// Opens the edges that `[input]` names. A prepared graph is refused, because it is not read as edges.
 ///
 /// # Errors
 /// [`Error::Input`] for files that are missing or of unknown format.
@@ -42,7 +42,7 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
     }
 }
 
-/// Opens the edges that a job names, with weights and direction if its graph carries them.
+/// Opens the edges that a job names, with weights and direction if the job's graph stores them.
 ///
 /// # Errors
 /// Errors of [`open`] and of [`Job::check_first_id`].
@@ -53,11 +53,11 @@ pub fn of_job(job: &Job) -> Result<Input> {
     Ok(if job.carries_weights() { input.with_weights(job.input.weights().first()) } else { input })
 }
 
-/// Opens the edges that a job names. `graph` is the graph made from them, if there is one. If ids are strings, they get
-/// their numbers in that graph.
+/// Opens the edges that `[input]` names. `graph` is the graph that was built from them, if any. String ids are mapped
+/// to the same numbers as in that graph.
 ///
 /// # Errors
-/// Errors of [`open`]; [`Error::Corrupt`] and [`Error::Io`] of the list of strings.
+/// Errors of [`open`]; [`Error::Corrupt`] and [`Error::Io`] of the dictionary of string ids.
 pub(crate) fn of_graph(spec: &InputSpec, graph: Option<&Graph>) -> Result<Input> {
     let input = open(spec)?;
     Ok(match graph.filter(|graph| graph.info.names) {
@@ -69,10 +69,10 @@ pub(crate) fn of_graph(spec: &InputSpec, graph: Option<&Graph>) -> Result<Input>
     })
 }
 
-/// Opens the list that a job names.
+/// Opens the list that `[input]` names.
 ///
 /// # Errors
-/// [`Error::Input`] for a file that is missing or of unknown format, [`Error::Usage`] for a stream.
+/// [`Error::Input`] for a file that is missing or of unknown format, [`Error::Usage`] for a stream or for edges.
 pub fn list(spec: &InputSpec) -> Result<ListSource> {
     match spec {
         InputSpec::ListFile { path, .. } if Stream::of(path).is_some() => {
@@ -86,7 +86,7 @@ pub fn list(spec: &InputSpec) -> Result<ListSource> {
     }
 }
 
-/// Finds the files of an input. Workdirs of gpugraph's jobs are skipped.
+/// Finds the files of an input. Folders that are workdirs of gpugraph's jobs are skipped.
 ///
 /// # Errors
 /// Errors of [`Input::find`].
@@ -95,10 +95,10 @@ pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Resul
     Input::find(paths, format, FileSearch { recursive, own: &own })
 }
 
-/// Number of bytes of the input to read ahead: about as many as a fast disk reads while a GPU is opened.
+/// Number of bytes of the input to read ahead: about as many as a fast disk delivers while a GPU is being opened.
 const AHEAD: u64 = 1 << 30;
 
-/// Starts reading a job's input ahead in the background, while the run still starts up.
+/// Starts to read a job's input ahead into the page cache in the background, while the run is still starting up.
 pub fn read_ahead(spec: &InputSpec) {
     let spec = spec.clone();
     // Errors of the input are reported when it is read.
@@ -106,7 +106,7 @@ pub fn read_ahead(spec: &InputSpec) {
     let _ = std::thread::Builder::new().name("ahead".into()).spawn(begin);
 }
 
-/// Returns the input with the size that `input.expect` gives, if its files are not available here or are streams.
+/// Returns the input with the size that `input.expect` declares, if its files are not available here or are streams.
 /// Otherwise returns `None`.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ pub fn read_ahead(spec: &InputSpec) {
 pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
     match (&job.input, job.expect) {
         (&InputSpec::Files { ref paths, format, recursive, .. }, Some(expect)) => {
-            // A pattern is not a path, but may match files. A stream exists, but does not show its size.
+            // A pattern is not an existing path, but may match files. A stream exists, but its size is not known.
             let is_here = || paths.iter().any(|path| path.exists()) || find(paths, format, recursive).is_ok();
             if !streams::is_streamed(&job.input) && is_here() {
                 return Ok(None);
@@ -139,8 +139,8 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     input
 }
 
-/// Returns the key of the stage `ingest`. It changes with the input, its version, and the way to read it, including
-/// weights and direction. `keys` are the keys of the job that reads it.
+/// Returns the key of the stage `ingest`. It depends on the input, its version, and how it is read, including weights
+/// and direction. `keys` are the `[input]` keys of the job that reads it.
 ///
 /// # Errors
 /// [`Error::Input`] if the input can't be read.
@@ -154,9 +154,9 @@ pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
     })
 }
 
-/// Describes how the bytes of the input are read, because the same bytes read in another way are other edges. Each pair
-/// in the result has a format, with its columns if it is text, and the number of consecutive files in this format.
-/// Other keys of `[input]` that matter follow, each with the number 0.
+/// Describes how the bytes of the input are read, because the same bytes yield different edges if they are read in
+/// another way. Each element is (format, number of consecutive files in this format); the columns are part of the
+/// format if it is text. Other keys of `[input]` that affect reading follow as elements with the number 0.
 pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
     let mut runs: Vec<(String, u64)> = Vec::new();
     for format in input.parts().iter().map(Part::reading) {

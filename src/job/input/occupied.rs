@@ -10,30 +10,33 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::record::TaskRecord;
 use crate::prepare::prepared::InputInfo;
 
-/// Returns an error if the workdir holds finished results of another input. Edges are not read yet, so only paths and
-/// file sizes are compared. `input` is the job's input with absolute paths.
+/// Returns an error if the workdir contains complete results of another input. At this time no edges have been read,
+/// so only paths and file sizes are compared. `input` is the job's input with absolute paths.
 ///
 /// # Errors
 /// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.
 pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
     let Some(before) = manifest.input.as_ref().filter(|_| manifest.has_results()) else { return Ok(()) };
     let refuse = || Err(refusal(job, manifest, Some(description(before)), input));
-    // A list with the same description is compared later, by its version.
+    // A list with the same description is compared later, by the version of its file.
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(info) = manifest.last::<InputInfo>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
     let found = of_job(&Job { input: input.clone(), ..job.clone() })?;
-    // A file of the same size may be the earlier input, touched or moved. Its contents are compared later.
+    // A file of the same size may be the earlier input, moved or with a new modification time. Its contents are
+    // compared later.
     if version_key(&found, &job.input_keys)? == info.identity || found.bytes() == info.bytes {
         return Ok(());
     }
     refuse()
 }
 
-/// Returns an error if the workdir holds finished results of a graph other than the one with the hash `content`. The
-/// edges have been read by now, so a file that was touched or copied is recognised by its contents. `reversed` is the
-/// hash of the same edges with the opposite setting of direction. Results with the hash `reversed` are refused only if
-/// the key `directed` was changed, not if tables or `keep` switched the direction.
+/// Returns an error if the workdir contains complete results of a graph other than the one with the hash `content`.
+/// The edges have been read by now, so a file that was copied, or whose modification time changed, is recognised by
+/// its contents. `reversed` is the hash of the same edges with the opposite setting of `directed`. Results with the
+/// hash `reversed` are refused only if the user changed `directed`, not if a table or `keep` determined the
+/// direction.
+///
 /// # Errors
 /// [`Error::Occupied`].
 pub(crate) fn check_content(job: &Job, manifest: &Manifest, content: u64, reversed: Option<u64>) -> Result<()> {
@@ -45,8 +48,8 @@ pub(crate) fn check_content(job: &Job, manifest: &Manifest, content: u64, revers
     Err(refusal(job, manifest, source, &job.input))
 }
 
-/// Returns an error if the workdir holds finished results of the graph with hash `content`, but found with other
-/// weights. Weights may be in a separate file.
+/// Returns an error if the workdir contains complete results of the graph with hash `content` that were computed with
+/// other weights. Weights are checked separately, because they may be in a file of their own.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -58,8 +61,9 @@ pub(crate) fn check_weights(job: &Job, manifest: &Manifest, content: u64, weight
     }
 }
 
-/// Returns an error if the workdir holds finished results of tables that the job does not have, and with another first
-/// id than `first_id`, the job's.
+/// Returns an error if the job would change the first id (0 or 1) of results that it does not recompute: if the workdir
+/// contains complete results with a first id other than `first_id`, of algorithms that the job file does not request.
+/// `first_id` is the job's first id.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -70,9 +74,9 @@ pub(crate) fn check_first_id(job: &Job, manifest: &Manifest, first_id: FirstId) 
     if manifest.tasks.iter().any(is_other) { Err(refusal(job, manifest, None, &job.input)) } else { Ok(()) }
 }
 
-/// Returns an error if the job reads the input in another way than the job that found the results. Keys of `[input]`
-/// that are written differently but mean the same are accepted. `before` has the statistics of the input that was
-/// read then.
+/// Returns an error if the job reads the input differently from the job that computed the results. Keys of `[input]`
+/// that are written differently but have the same effect are accepted. `before` contains the statistics of the input
+/// as it was read then.
 ///
 /// # Errors
 /// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.

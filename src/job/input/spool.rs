@@ -1,10 +1,10 @@
-//! Standard input, pipes and devices as the input of a job. Their data is copied to `WORKDIR/spool` first, so that it
-//! can be read twice, by all ranks, and after a kill.
+//! Standard input, pipes and devices as the input of a job. Their data is first copied to `WORKDIR/spool`, so that it
+//! can be read twice, by all ranks, and again after the job was killed.
 //!
-//! A copy gets its name, and a record in the manifest with length and checksum, only when it is complete. A partial
-//! copy of a killed run is deleted by the next run. A resumed job uses the copy, and does not wait for the data to be
-//! piped in again; if data does come, it must be the same. The copies are deleted when the job is done. The manifest
-//! still records what they contained.
+//! A copy gets its final name, and a record in the manifest with its length and checksum, only when it is complete.
+//! If a run was killed, the next run deletes its partial copy. A resumed job uses the complete copy and does not wait
+//! until the data is piped in again; if data does arrive, it must be the same. The copies are deleted when the job is
+//! finished. The manifest still records what they contained.
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -24,16 +24,17 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time that a resumed run waits for data on a stream, to compare it with the copy.
+/// Time for which a resumed run waits for data on a stream, to compare it with the copy.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Copies the streams `found` in the input of a job, or verifies the copies of an earlier run, and records the copies
 /// in the manifest. Only the leader calls it. If `finished` is true, the manifest belongs to a finished job. The data
-/// is then copied again and compared with the data that the results belong to. If no data comes, the results stay, and
-/// [`super::streams::is_gone`] returns true.
+/// is then copied again and compared with the data that the results were computed from. If no data arrives, the
+/// results remain, and [`super::streams::is_gone`] returns true.
 ///
 /// # Errors
-/// [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], errors of the disk.
+/// [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`] if a stream now delivers
+/// other data, errors of the disk.
 pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest, finished: bool) -> Result<()> {
     let folder = job.workdir.join(SPOOL);
     if remove_leftovers(&folder)? > 0 {
@@ -45,7 +46,7 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
         if let Some(name) = spool.streams.iter().find(|s| !s.copy.is_of(&folder.join(&s.file))).map(|s| &s.file) {
             tracing::warn!("{}: is not as it was written: the input is read again", folder.join(name).display());
         } else {
-            // The copies stay in the manifest even if the check below fails.
+            // Keeps the copies in the manifest even if the check below fails.
             manifest.spool = before.clone();
             manifest.spool = Some(reuse_copies(job, found, spool, &folder)?);
             return Ok(());
@@ -78,8 +79,8 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
     Ok(())
 }
 
-/// Returns true if the input of the job is nothing but the streams `found`, and the job reads them as the run that the
-/// manifest records did. Then the same data is the same input.
+/// Returns true if the input of the job consists of nothing but the streams `found`, and the job reads them like the
+/// run that the manifest records. Then equal data means equal input.
 fn is_known_to_be_same(job: &Job, found: &[(usize, Stream)], manifest: &Manifest) -> bool {
     let InputSpec::Files { paths, vertices: None, .. } = &job.input else { return false };
     let is_alike =
@@ -87,7 +88,7 @@ fn is_known_to_be_same(job: &Job, found: &[(usize, Stream)], manifest: &Manifest
     is_alike && paths.len() == found.len()
 }
 
-/// Takes over the copies of an earlier run, and returns their record. Fails if a stream now delivers other data.
+/// Reuses the copies of an earlier run, and returns their updated record. Fails if a stream now delivers other data.
 fn reuse_copies(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -> Result<Spool> {
     for (spooled, (_, stream)) in spool.streams.iter().zip(streams) {
         if let Some(at) = differs(stream, &folder.join(&spooled.file))? {
@@ -109,8 +110,8 @@ fn reuse_copies(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &
     Ok(spool)
 }
 
-/// Returns the position of the first byte in which a stream differs from its copy. A stream that can't be opened, or
-/// delivers nothing for a while, does not differ.
+/// Returns the offset of the first byte in which a stream differs from its copy; `None` if they are equal. A stream
+/// that can't be opened, or delivers nothing for a while, is treated as equal.
 fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     let Ok(mut reader) = stream.open() else { return Ok(None) };
     let by_hand = stream.is_standard_input() && std::io::stdin().is_terminal();
@@ -123,7 +124,8 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     reader.differs_from(&first, &mut file, copy, &signals::check)
 }
 
-/// Returns the file name of the copy of a stream. The endings of the name give format and compression.
+/// Returns the file name for the copy of a stream: the index `number` of the stream, and extensions for format and
+/// compression.
 fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> String {
     let named = match &job.input {
         InputSpec::Files { format, .. } => *format,
@@ -133,8 +135,8 @@ fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> Strin
     format!("{number}.{}{}", format.map_or("txt", Format::ending), packing.ending())
 }
 
-/// Copies one stream to a file that gets its name once it is complete and durable. Returns the name, and the length
-/// and checksum of the copy.
+/// Copies one stream to a file that gets its final name once it is complete and durable. Returns (file name, length
+/// and checksum of the copy).
 fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(String, Copied)> {
     let name = stream.name();
     let mut temporary = TemporaryFile::new(temp_path(&folder.join(number.to_string())));
@@ -166,7 +168,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
     let named = name_of(job, stream, number, copied.packing);
     let path = folder.join(&named);
     failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
-    // The file's times are synced, too, because the copy is recognised by them.
+    // The file's timestamps are synced, too, because they are used to recognise the copy.
     file.sync_all().map_err(|e| failed(copied.bytes, e))?;
     failpoint::hit("spool.rename").map_err(|e| Error::io("rename into place", &path, e))?;
     temporary.rename(&path).map_err(|e| Error::io("rename into place", &path, e))?;
@@ -175,14 +177,14 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
     Ok((named, copied))
 }
 
-/// Records that the copies are no longer needed; [`remove_unnoted`] then removes them.
+/// Records in the manifest that the copies are no longer needed; [`remove_unnoted`] then removes them.
 pub(crate) fn done_with(manifest: &mut Manifest) {
     if let Some(spool) = &mut manifest.spool {
         spool.there = false;
     }
 }
 
-/// Removes copies that the manifest does not record. Other files stay.
+/// Removes the copies, unless the manifest records that they are needed. Other files remain.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -1,4 +1,4 @@
-//! Standard input, pipes and devices among the paths of a job's input, and the copies that replace them.
+//! Streams (standard input, pipes and devices) among the paths of a job's input, and the copies that replace them.
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -9,8 +9,8 @@ use crate::job::state::spooled::{Spool, Spooled, absolute};
 use crate::job::state::workdir::SPOOL;
 use std::path::{Path, PathBuf};
 
-/// Returns the streams among the paths of an input, with their positions. Streams that no longer exist are included
-/// if they were copied.
+/// Returns the streams among the paths of an input, each with its index. Streams that no longer exist are included if
+/// they were copied.
 pub(crate) fn streams(input: &InputSpec, spool: Option<&Spool>) -> Vec<(usize, Stream)> {
     let InputSpec::Files { paths, .. } = input else { return Vec::new() };
     let was_copied = |path: &Path| spool.is_some_and(|spool| spool.streams.iter().any(|s| s.path == absolute(path)));
@@ -19,22 +19,22 @@ pub(crate) fn streams(input: &InputSpec, spool: Option<&Spool>) -> Vec<(usize, S
     paths.iter().enumerate().filter_map(|(place, path)| Some((place, stream(path)?))).collect()
 }
 
-/// Returns true if a part of the input comes from a stream.
+/// Returns true if any path of the input is a stream.
 pub fn is_streamed(input: &InputSpec) -> bool {
     !streams(input, None).is_empty()
 }
 
-/// Returns true if a part of the input is piped in by the process that started this one. A job that a scheduler starts
-/// can't have such an input.
+/// Returns true if any path of the input is an anonymous stream, which the parent process pipes in. A job that a
+/// scheduler starts can't have such an input.
 pub fn is_piped_in(input: &InputSpec) -> bool {
     streams(input, None).iter().any(|(_, stream)| stream.is_anonymous())
 }
 
-/// Returns the same streams as [`streams`], after checks that the job can read them. Reads no data.
+/// Returns the same streams as [`streams`], after checking that the job can read them. It reads no data.
 ///
 /// # Errors
-/// [`Error::Usage`] if standard input is named twice, or if neither a stream's name nor the job file gives its
-/// format.
+/// [`Error::Usage`] if standard input is named twice, or if a stream's format follows neither from its name nor from
+/// the job file.
 pub(crate) fn readable_streams(input: &InputSpec, spool: Option<&Spool>) -> Result<Vec<(usize, Stream)>> {
     let streams = streams(input, spool);
     if streams.iter().filter(|(_, stream)| stream.is_standard_input()).count() > 1 {
@@ -47,7 +47,7 @@ pub(crate) fn readable_streams(input: &InputSpec, spool: Option<&Spool>) -> Resu
     Err(Error::Usage(format!("{}: {what} (its compression is detected from its first bytes)", stream.name())))
 }
 
-/// Returns the job with its streams replaced by the copies in the manifest.
+/// Returns the job with the streams of its input replaced by the copies that the manifest records.
 pub(crate) fn replaced(mut job: Job, manifest: &Manifest) -> Job {
     if let (InputSpec::Files { paths, .. }, Some(spool)) = (&mut job.input, &manifest.spool) {
         let folder = job.workdir.join(SPOOL);
@@ -60,16 +60,17 @@ pub(crate) fn replaced(mut job: Job, manifest: &Manifest) -> Job {
     job
 }
 
-/// Returns the input with absolute paths, and with the copies in the manifest in place of its streams.
+/// Returns the job's input with absolute paths, and with its streams replaced by the copies that the manifest
+/// records.
 pub(crate) fn absolute_input(job: &Job, manifest: &Manifest) -> InputSpec {
     crate::job::input::absolute(&replaced(job.clone(), manifest).input)
 }
 
-/// Returns the job with an input that a plan can be made for: with copies in place of its streams, or with the
-/// streams if `input.expect` describes them. Reads no stream.
+/// Returns the job with an input for which a plan can be made: with copies instead of its streams, or with the
+/// streams themselves if `input.expect` declares their size. It reads no stream.
 ///
 /// # Errors
-/// [`Error::Usage`] if there is neither a copy nor `input.expect`.
+/// [`Error::Usage`] if there is neither a copy nor `input.expect`, and errors of [`readable_streams`].
 pub(crate) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
     let found = readable_streams(&job.input, manifest.spool.as_ref())?;
     let Some((_, first)) = found.first() else { return Ok(job.clone()) };
@@ -90,12 +91,12 @@ pub(crate) fn is_gone(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| !spool.there)
 }
 
-/// Returns true if the streams delivered the same input that the finished job's results were computed from.
+/// Returns true if the streams delivered the same data that the finished job's results were computed from.
 pub(crate) fn is_same(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| spool.same)
 }
 
-/// Returns the error for a job that needs the data of a stream that delivers nothing.
+/// Returns the error for a job whose stream delivers no data, although the job needs it.
 pub(crate) fn empty_stream_error(manifest: &Manifest) -> Error {
     match manifest.spool.iter().flat_map(|spool| &spool.streams).next() {
         Some(spooled) => Stream::known(&spooled.path).empty_stream_error(),
@@ -103,8 +104,8 @@ pub(crate) fn empty_stream_error(manifest: &Manifest) -> Error {
     }
 }
 
-/// Returns the job for checks after a run: with copies in place of its streams, if the manifest's copies belong to
-/// them.
+/// Returns the job for checks after a run: with copies instead of its streams, if the copies that the manifest
+/// records belong to these streams.
 pub(crate) fn with_copies(job: Job, manifest: &Manifest) -> Job {
     let found = streams(&job.input, manifest.spool.as_ref());
     match &manifest.spool {

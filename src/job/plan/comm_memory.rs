@@ -1,43 +1,43 @@
-//! Memory of a rank for communication: MPI, collectives and messages in flight. A plan and its run compute this memory
-//! in the same way.
+//! Memory of a rank for communication: MPI, collective operations and messages in flight. A plan and its run compute
+//! this memory in the same way.
 
 use crate::comm::{Comm, MessageLimits};
 use crate::prepare::partition::route::Route;
 
-/// Edges in flight take at most 1/`PART` of a rank's memory limit. With less memory there are fewer and shorter
-/// messages.
+/// Divisor: edges in flight use at most 1/`PART` of a rank's memory limit. With less memory, messages are shorter and
+/// fewer.
 const PART: u64 = 16;
-/// The buffer of collective operations takes at most 1/`SCRATCH_PART` of a rank's memory limit.
+/// Divisor: the buffer of collective operations uses at most 1/`SCRATCH_PART` of a rank's memory limit.
 const SCRATCH_PART: u64 = 32;
-/// Smallest buffer of collective operations, in bytes. With a smaller buffer, collective operations are slow.
+/// Minimum size of the buffer of collective operations, in bytes. With a smaller buffer they are slow.
 const LEAST_SCRATCH: u64 = 1 << 20;
-/// Words per message: the smallest possible number, the smallest efficient one, and the largest.
+/// Number of 32-bit words per message: the smallest possible, the smallest efficient, and the largest number.
 const WORDS: [usize; 3] = [1 << 10, 1 << 12, 1 << 16];
 
-/// Memory for MPI and for messages between ranks.
+/// Memory that a rank needs for MPI and for messages to other ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct CommMemory {
     ranks: usize,
     nodes: usize,
     threads: usize,
-    /// Bytes that MPI itself takes.
+    /// Memory in bytes that MPI itself uses.
     mpi: u64,
-    /// Bytes of the buffer for collective operations.
+    /// Size in bytes of the buffer for collective operations.
     scratch: u64,
-    /// Limits of the messages that carry edges.
+    /// Length and number of the messages that carry edges.
     pub messages: MessageLimits,
 }
 
 impl CommMemory {
-    /// Estimates the memory before ranks exist, for `ranks` ranks on `nodes` nodes. Each rank has `threads` threads
-    /// and a limit of `host_memory` bytes.
+    /// Estimates the memory before the ranks are started, for `ranks` ranks on `nodes` nodes. Each rank has `threads`
+    /// threads and a host memory limit of `host_memory` bytes.
     pub fn expected(ranks: usize, nodes: usize, threads: usize, host_memory: u64) -> CommMemory {
         let mpi = if ranks == 1 { 0 } else { Comm::expected_bytes(ranks.div_ceil(nodes.max(1))) };
         CommMemory::new(ranks, nodes, threads, mpi, host_memory)
     }
 
-    /// Returns the memory for the ranks of `comm`. All ranks send messages of the same size, which is computed from the
-    /// smallest memory limit and the largest number of threads of all ranks. Collective.
+    /// Returns the memory for the ranks of `comm`. All ranks send messages of the same size, which is computed from
+    /// the smallest memory limit and the largest number of threads of any rank. Collective.
     pub(crate) fn agreed(comm: &Comm, threads: usize, host_memory: u64) -> CommMemory {
         let (mut least, mut most) = ([host_memory], [threads as u64]);
         comm.all_min(&mut least);
@@ -58,7 +58,7 @@ impl CommMemory {
         comm_memory
     }
 
-    /// Makes messages shorter, then fewer, then shorter still. Returns false if they can't be reduced further.
+    /// Makes messages shorter, then fewer, then even shorter. Returns false if they can't be reduced further.
     fn shrink(&mut self) -> bool {
         let MessageLimits { words, outgoing, incoming, takers } = &mut self.messages;
         if *words > WORDS[1] {
@@ -74,17 +74,17 @@ impl CommMemory {
         true
     }
 
-    /// Returns the memory for the same ranks if each had a limit of `host_memory` bytes.
+    /// Returns the memory that the same ranks would need with a limit of `host_memory` bytes each.
     pub(crate) fn at(&self, host_memory: u64) -> CommMemory {
         CommMemory::new(self.ranks, self.nodes, self.threads, self.mpi, host_memory)
     }
 
-    /// Returns the bytes that communication takes from the start of a job to its end.
+    /// Returns the size in bytes of the memory that communication occupies from the start of a job to its end.
     pub fn permanent_bytes(&self) -> u64 {
         if self.ranks == 1 { 0 } else { self.mpi + self.scratch }
     }
 
-    /// Returns the bytes that messages between ranks take while edges are exchanged.
+    /// Returns the size in bytes of the memory for messages between ranks while edges are exchanged.
     pub fn messages(&self) -> u64 {
         let CommMemory { ranks, nodes, threads, messages, .. } = *self;
         messages.bytes(ranks, nodes) + Route::bytes(ranks, threads, messages.words)

@@ -1,4 +1,4 @@
-//! The stages of a plan that are already done.
+//! The stages of a plan that are already complete.
 
 use crate::config::Job;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
@@ -8,23 +8,23 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{Contents, task_key};
 use crate::prepare::prepared::{StoreInfo, UpperInfo};
 
-/// The parts of a job that earlier runs completed, or that this run completed before its plan is made.
+/// The parts of a job that are complete: by earlier runs, or by this run before its plan is made.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CompletedWork {
-    /// True if the order of vertices is done.
+    /// True if the degree order is complete.
     order: bool,
     /// True if all blocks are stored or not needed.
     blocks: bool,
-    /// True if the upper half of rows is stored or not needed.
+    /// True if the upper half of the rows is stored or not needed.
     upper: bool,
     /// True if the merged rows (all neighbours) are stored or not needed.
     merged: bool,
-    /// For each of the job's tasks, true if it is done.
+    /// For each of the job's tasks, whether it is complete.
     tasks: Vec<bool>,
 }
 
 impl CompletedWork {
-    /// Returns which parts of `job` are done on a graph or list with these contents, according to the manifest.
+    /// Returns which parts of `job` are complete on the graph or list `contents`, according to the manifest.
     pub(crate) fn of(job: &Job, manifest: &Manifest, contents: Contents) -> CompletedWork {
         let Contents { edges: content, weights, .. } = contents;
         let mut tasks = Vec::new();
@@ -50,18 +50,18 @@ impl CompletedWork {
         }
     }
 
-    /// Returns a copy of this state in which the blocks and the rows derived from them count as missing.
+    /// Returns a copy in which the blocks and the rows derived from them are treated as missing.
     pub(crate) fn without_blocks(self) -> CompletedWork {
         CompletedWork { blocks: false, upper: false, merged: false, ..self }
     }
 
-    /// Returns a copy of this state for a workdir that lacks the order of vertices. The order counts as done only if
-    /// the blocks are done, because nothing else needs it.
+    /// Returns a copy for a workdir that lacks the degree order. The order is treated as complete if the blocks are
+    /// complete, because only building the blocks needs it.
     pub(crate) fn without_order(self) -> CompletedWork {
         CompletedWork { order: self.blocks, ..self }
     }
 
-    /// Sets `done` to true in each of `stages` that is done, otherwise to false.
+    /// Sets `done` in each of `stages` to whether the stage is complete.
     pub(crate) fn mark(&self, stages: &mut [PlannedStage]) {
         for stage in stages {
             stage.done = match stage.kind {

@@ -1,27 +1,27 @@
-//! Rates of the preparation stages, from which a plan estimates times if no job has run on such a machine yet
+//! Rates of the preparation stages. A plan estimates times from them if no job has run on such a machine yet
 //! ([`crate::job::plan::speeds`]). Each algorithm has its own rates ([`crate::algo::Cost`]).
 //!
 //! CPU rates are CPU times in release builds on one core of a Zen 3 server with AVX2. They were measured with
-//! Kronecker and uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges each. GPU rates were measured on an H200
-//! with 16 cores, scales 22 to 29. The input was in page cache. `gpugraph run` logs the same rates for any machine.
-//! On the measured machines the rates are good to a factor of two.
+//! Kronecker and uniform graphs of 2^16 to 2^22 vertices and 3 to 64 edges per vertex. GPU rates were measured on an
+//! H200 with 16 cores, scales 22 to 29. The input was in page cache. `gpugraph run` logs the same rates for any
+//! machine. On the measured machines the rates are accurate to a factor of two.
 
 use crate::formats::{Format, Input, Packing};
 
-/// Nanoseconds that a thread takes for an edge in `ingest`.
+/// Time in nanoseconds that a thread takes per edge in `ingest`.
 const INGEST: CacheModel = CacheModel { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
-/// Nanoseconds that a thread takes for an edge in `partition`.
+/// Time in nanoseconds that a thread takes per edge in `partition`.
 const PARTITION: CacheModel = CacheModel { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
-/// Nanoseconds that a thread takes for an edge in `sort`.
+/// Time in nanoseconds that a thread takes per edge in `sort`.
 const SORT: CacheModel = CacheModel { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
-/// Factor by which partition and sort take longer on the CPU if edges have weights (measured with Graph500's files at
+/// Factor by which partition and sort are slower on the CPU if edges have weights (measured with Graph500's files at
 /// scale 20, 16 edges per vertex).
 pub(crate) const WEIGHTED: f64 = 1.6;
-/// Nanoseconds that a thread takes for an edge when it builds the upper half of rows.
+/// Time in nanoseconds that a thread takes per edge to build the upper half of the rows.
 const TRANSPOSE: CacheModel = CacheModel { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
-/// Edges per second that a thread processes when it lists sparse ids.
+/// Edges per second that a thread processes when it builds the list of sparse ids.
 const DICTIONARY: f64 = 5e6;
-/// Edges per second that a GPU processes in `ingest`. Each edge takes a transfer of 8 bytes to the GPU.
+/// Edges per second that a GPU processes in `ingest`. Each edge requires a transfer of 8 bytes to the GPU.
 const INGEST_ON_GPU: f64 = 32e9 / 8.0;
 /// Edges per second that a GPU processes in `partition`.
 const PARTITION_ON_GPU: f64 = 5.4e9 / 2.0;
@@ -40,16 +40,16 @@ const SPILL: f64 = 1e9;
 /// Bytes per second that a node sends to other nodes: four fifths of 100 Gbit/s (not measured).
 const NETWORK: f64 = 10e9;
 
-/// Name of the stage that builds the upper half of rows.
+/// Name of the stage that builds the upper half of the rows.
 pub(crate) const TRANSPOSE_STAGE: &str = "transpose";
 
 /// Name of the stage that builds merged rows (all neighbours).
 pub(crate) const MERGE_STAGE: &str = "merge";
-/// Nanoseconds that a thread takes for an edge when it merges rows (not measured yet).
+/// Time in nanoseconds that a thread takes per edge to merge rows (not measured yet).
 const MERGE: f64 = 8.0;
 
-/// Time per edge that grows as tables outgrow the caches. It is `cached` nanoseconds for tables of up to `ids` ids,
-/// and `doubling` more for each doubling beyond.
+/// Time per edge, which grows as tables outgrow the caches. It is `cached` nanoseconds for tables of up to `ids` ids,
+/// and `doubling` nanoseconds more for each doubling of the number of ids beyond that.
 struct CacheModel {
     cached: f64,
     doubling: f64,
@@ -57,31 +57,31 @@ struct CacheModel {
 }
 
 impl CacheModel {
-    /// Returns the nanoseconds that one thread takes per edge with tables of `ids` ids.
+    /// Returns the time in nanoseconds that one thread takes per edge with tables of `ids` ids.
     fn nanoseconds(&self, ids: f64) -> f64 {
         self.cached + self.doubling * (ids / self.ids as f64).log2().max(0.0)
     }
 }
 
-/// The ranks that prepare a graph. All nodes have equally many ranks, and all ranks equally many threads.
+/// The ranks that prepare a graph. All nodes have the same number of ranks, and all ranks the same number of threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Preparers {
     pub(crate) ranks: usize,
     pub(crate) nodes: usize,
-    /// Threads per rank.
+    /// Number of threads per rank.
     pub(crate) threads: usize,
     /// True if every rank prepares on a GPU.
     pub(crate) on_gpu: bool,
 }
 
 impl Preparers {
-    /// Returns the number of threads of all ranks.
+    /// Returns the total number of threads of all ranks.
     fn threads(&self) -> f64 {
         (self.ranks * self.threads) as f64
     }
 
-    /// Returns the seconds that all ranks together take for `edges` edges with tables of `ids` ids. A thread has the
-    /// rate `thread`, a GPU prepares `gpu` edges per second.
+    /// Returns the time in seconds that all ranks together take for `edges` edges with tables of `ids` ids. `thread`
+    /// is the rate of a thread, and `gpu` is the number of edges that a GPU prepares per second.
     fn preparing(&self, edges: u64, ids: u64, thread: &CacheModel, gpu: f64) -> f64 {
         match self.on_gpu {
             true => edges as f64 / gpu / self.ranks as f64,
@@ -89,43 +89,44 @@ impl Preparers {
         }
     }
 
-    /// Returns the seconds of the first pass over the input.
+    /// Returns the time in seconds of the first pass over the input.
     pub(crate) fn ingest(&self, edges: u64, ids: u64, bytes: u64, input: &Input) -> f64 {
         self.preparing(edges, ids, &INGEST, INGEST_ON_GPU) + self.parsing(bytes, input)
     }
 
-    /// Returns the seconds of sorting sparse ids, which one rank does for all.
+    /// Returns the time in seconds to build the list of sparse ids, which one rank does for all.
     pub(crate) fn dictionary(&self, edges: u64) -> f64 {
         edges as f64 / DICTIONARY / self.threads as f64
     }
 
-    /// Returns the seconds of ordering vertices by degree.
+    /// Returns the time in seconds to order the vertices by degree.
     pub(crate) fn relabel(&self, ids: u64) -> f64 {
         ids as f64 / RELABEL / self.threads()
     }
 
-    /// Returns the seconds of the second pass over the input, in which all ranks together spill `spill` bytes.
+    /// Returns the time in seconds of the second pass over the input, in which all ranks together spill `spill`
+    /// bytes.
     pub(crate) fn partition(&self, edges: u64, ids: u64, bytes: u64, spill: u64, input: &Input) -> f64 {
         let placing = self.preparing(edges, ids, &PARTITION, PARTITION_ON_GPU);
         placing + self.spilled(spill) + self.parsing(bytes, input)
     }
 
-    /// Returns the seconds of sorting bins into rows.
+    /// Returns the time in seconds to sort bins into rows.
     pub(crate) fn sort(&self, edges: u64, ids: u64, spill: u64) -> f64 {
         self.preparing(edges, ids, &SORT, SORT_ON_GPU) + self.spilled(spill)
     }
 
-    /// Returns the seconds of building the upper half of rows of a graph of `edges` edges.
+    /// Returns the time in seconds to build the upper half of the rows of a graph with `edges` edges.
     pub(crate) fn transpose(&self, edges: u64, vertices: u64) -> f64 {
         edges as f64 * TRANSPOSE.nanoseconds(vertices as f64) / 1e9 / self.threads()
     }
 
-    /// Returns the seconds of merging the rows of a directed graph of `edges` edges.
+    /// Returns the time in seconds to merge the rows of a directed graph with `edges` edges.
     pub(crate) fn merge(&self, edges: u64) -> f64 {
         edges as f64 * MERGE / 1e9 / self.threads()
     }
 
-    /// Returns the seconds that ranks take to send `bytes` bytes in total to other ranks.
+    /// Returns the time in seconds that ranks take to send `bytes` bytes in total to other ranks.
     pub(crate) fn exchange(&self, bytes: u64) -> f64 {
         bytes as f64 / NETWORK / self.nodes as f64
     }
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// The measured times, in seconds, are from the H200 in docs/performance.md.
+    /// Compares predictions with measured times, in seconds, which are from the H200 in docs/performance.md.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let gpu = Preparers { ranks: 1, nodes: 1, threads: 16, on_gpu: true };

@@ -1,4 +1,4 @@
-//! Cost of every stage: host memory per rank, disk, bytes that ranks send to each other, time.
+//! Cost of every stage: host memory per rank, disk space, bytes that ranks send to each other, and time.
 
 use crate::algo::{ByInput, Cost, GraphSize, RankResources, SizeRef, Task};
 use crate::config::Job;
@@ -18,25 +18,25 @@ use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::{ingest, order, relabel, sorted_list};
 use std::sync::Arc;
 
-/// Bytes of manifest, report, log and status (upper bound).
+/// Total size in bytes of manifest, report, log and status (upper bound).
 pub(crate) const SMALL_FILES: u64 = 256 << 10;
 
-/// Before degrees are known, the work of an algorithm is likely within this factor of its estimate.
+/// Factor within which the estimated work of an algorithm is likely right before degrees are known.
 const UNSURE: f64 = 1.6;
 
-/// The sizes from which costs are computed: upper bounds, or exact once degrees are known.
+/// The sizes from which costs are computed: upper bounds, or exact sizes once degrees are known.
 pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
-    /// Sizes of a rank's input and work, from which the memory of partition and sort is computed.
+    /// Edges, ids, buffers and threads of a rank, from which its memory for partition and sort is computed.
     pub(crate) demand: MemoryDemand,
-    /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
+    /// True if ids may turn out to be sparse. A dictionary is then built, and its index must fit in memory.
     pub(crate) may_be_sparse: bool,
     /// True if weights have 64 bits, so that a sorted list of them is built.
     pub(crate) lists_weights: bool,
     pub(crate) runs: u64,
     pub(crate) sizes: Result<Sizes, u64>,
-    /// Smallest memory in bytes for partitioning (in addition to edges in flight between ranks) and for sorting.
+    /// Minimum memory in bytes for partitioning (in addition to edges in flight between ranks), and for sorting.
     pub(crate) least: [u64; 2],
     /// Number of blocks; approximate until degrees are known.
     pub(crate) blocks: u64,
@@ -50,7 +50,7 @@ pub(crate) struct TaskCost {
     pub(crate) name: &'static str,
     pub(crate) resources: RankResources,
     pub(crate) cost: Cost,
-    /// Smallest GPU memory in bytes that is enough, if the task uses a GPU.
+    /// Minimum GPU memory in bytes that is enough, if the task uses a GPU.
     pub(crate) gpu_memory: Option<u64>,
 }
 
@@ -71,14 +71,14 @@ impl TaskCost {
         job.tasks.iter().map(one).collect()
     }
 
-    /// Returns the smallest GPU memory of a rank, in bytes, that is enough for every task of the job on `graph`.
+    /// Returns the minimum GPU memory per rank, in bytes, that is enough for every task of the job on `graph`.
     pub(crate) fn least_gpu_memory(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> u64 {
         let of_tasks = job.tasks.iter().map(|task| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks));
         of_tasks.flatten().max().map_or(0, |least| least.max(gpu::LEAST_MEMORY))
     }
 
-    /// Returns a stage for each task in `all`, with the bytes that it writes to the disk. The work of a task is
-    /// likely within a factor of `unsure` of its estimate.
+    /// Returns a planned stage for each task in `all`; its `disk` is the number of bytes that the task writes. The
+    /// estimated work of a task is likely right within a factor of `unsure`.
     pub(crate) fn stages(all: &[TaskCost], machine: &Resources, clock: &TimeModel, unsure: f64) -> Vec<PlannedStage> {
         let stage = |(place, TaskCost { name, resources, cost, .. }): (usize, &TaskCost)| PlannedStage {
             name,
@@ -96,18 +96,18 @@ impl TaskCost {
     }
 }
 
-/// The predicted stages of a job, and the bytes of input that it caches and of edges that it spills.
+/// The predicted stages of a job, and the sizes of the input that it caches and of the edges that it spills.
 pub(crate) struct Estimate {
     /// The stages in order.
     pub(crate) stages: Vec<PlannedStage>,
-    /// Bytes of input that may be cached within the limit.
+    /// Size in bytes of the input that may be cached within the memory limit.
     pub(crate) kept: u64,
-    /// Bytes that the ranks of a node spill to the scratch folder.
+    /// Total size in bytes of the edges that the ranks of a node spill to the scratch folder.
     pub(crate) scratch: u64,
 }
 
 impl JobSize<'_> {
-    /// Returns the cost of all stages of `job` on `machine`.
+    /// Returns the predicted stages of `job` on `machine`, with their costs.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources) -> Estimate {
         let resources = machine.preparers(self.graph.ids);
         let clock = TimeModel::new(job, machine, resources, Some(input), self.edges);
@@ -122,7 +122,7 @@ impl JobSize<'_> {
         let index = looking_up(self.may_be_sparse, self.graph.ids, false);
         let samples = ingest::samples_bytes(threads, input);
         let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
-        // The counters of each thread are as large as the limit allows.
+        // The threads use counters of their own, which are as large as the limit allows.
         let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
         let least = if input.has_names() { Names::least_bytes(threads) } else { sorted_list::least_bytes(threads) };
         // If there is a list of vertices, ids come from that list, not from the edges.
@@ -134,8 +134,8 @@ impl JobSize<'_> {
         let most_kept = match input.on_gpu() {
             _ if !may_keep => 0,
             None => input.most_cached_bytes(machine.ranks),
-            // Bytes for bins that are allocated while a GPU makes the edges. About three quarters of the GPU's memory
-            // hold bins, too.
+            // Host memory for bins that is allocated while a GPU generates the edges. Bins also use about three
+            // quarters of the GPU's memory, which reduces the need for host memory.
             Some(_) if machine.gpu_memory() == 0 || self.demand.weighted => 0,
             Some(_) => {
                 let bins = edge_bytes(false) * self.edges / machine.ranks as u64;
@@ -154,8 +154,8 @@ impl JobSize<'_> {
         };
         let [least_partition, least_sort] = self.least;
 
-        // Bytes on the disk. `ids` is for the list of sparse ids or of strings, and for small files. `order` is for
-        // everything stored before the blocks. `blocks` is for everything stored once the blocks are complete.
+        // Sizes on the disk in bytes. `ids` is for the list of sparse or string ids, and for small files. `order` is
+        // for everything stored before the blocks. `blocks` is for everything stored once the blocks are complete.
         let text = input.most_text_bytes();
         let ids = match self.graph.sparse {
             true if input.has_names() => Names::stored_bytes(self.graph.ids, text),
@@ -182,8 +182,8 @@ impl JobSize<'_> {
         let times = if self.demand.weighted { WEIGHTED } else { 1.0 };
         let mut stages = Vec::new();
         if self.graph.sparse {
-            // The disk first holds sorted runs of all edge ends, then the ids. The smallest memory of this stage is
-            // included in the smallest memory of ingest.
+            // The disk first stores sorted runs of all edge ends, then the ids. The minimum memory of this stage is
+            // included in the minimum memory of ingest.
             let taken = own + reading;
             let free = machine.host_memory.saturating_sub(taken);
             let (name, memory, runs) = match input.has_names() {
@@ -200,7 +200,7 @@ impl JobSize<'_> {
         let memory = [ingest + kept, least_ingest.max(dictionary)];
         stages.push(stage("ingest", StageKind::Order, memory, ids, shared(self.graph.ids), seconds));
         if self.lists_weights {
-            // Degrees stay in memory meanwhile. The disk holds sorted runs of all weights, and then the list.
+            // Degrees remain in memory meanwhile. The disk first stores sorted runs of all weights, then the list.
             let degrees = ingest::degrees_bytes(self.graph.ids);
             let taken = own + reading + degrees;
             let free = machine.host_memory.saturating_sub(taken);
@@ -227,9 +227,9 @@ impl JobSize<'_> {
         Estimate { stages, kept, scratch }
     }
 
-    /// Returns the bytes of edges that `ranks` ranks spill, each to its own file. All ranks together have room for an
-    /// eighth more edges than there are. A rank that gets fewer edges than the largest rank spills a smaller part of
-    /// them.
+    /// Returns the total size in bytes of the edges that `ranks` ranks spill, each rank to its own file. The plan
+    /// assumes that all ranks together receive an eighth more edges than there are. A rank that receives fewer edges
+    /// than others spills a smaller fraction of them.
     fn spilled_by(&self, ranks: usize) -> u64 {
         let by_largest_rank = match self.sizes {
             Ok(sizes) => sizes.spill,

@@ -1,4 +1,4 @@
-//! Formulas for the memory and disk, in bytes, that parts of a job take. They call the functions that size the
+//! Formulas for the memory and disk space, in bytes, that parts of a job need. They call the functions that size the
 //! buffers.
 
 use crate::algo::GraphSize;
@@ -15,11 +15,11 @@ use crate::prepare::memory_plan::{MemoryDemand, Sizes};
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::weight_list::WeightCodes;
 
-/// Page size in bytes. Files take whole pages on the disk.
+/// Page size in bytes. Files occupy whole pages on the disk.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns the sizes of a rank's input and work, from which the memory of partition and sort is computed. The rank gets
-/// about the fraction `part` of all edges.
+/// Returns the edges, ids, buffers and threads of a rank, from which its memory for partition and sort is computed. The
+/// rank receives about the fraction `part` of all edges.
 pub(crate) fn needs(
     info: &InputInfo,
     input: &Input,
@@ -41,15 +41,15 @@ pub(crate) fn needs(
     }
 }
 
-/// Returns the number of edges to plan for on a rank that gets about the fraction `part` of `edges`: an eighth more
-/// than expected. Edges beyond that are spilled.
+/// Returns the number of edges to plan for on a rank that receives about the fraction `part` of `edges`: an eighth
+/// more than expected. Edges beyond that are spilled.
 pub(crate) fn share_of(edges: u64, part: f64) -> u64 {
     if part < 1.0 { (edges as f64 * (1.125 * part).min(1.0)) as u64 } else { edges }
 }
 
-/// Returns how many bytes of the input, at most `most`, may be cached between the two passes. The first pass takes
-/// `first_pass` bytes of memory, and the cache consists of slabs of `slab` bytes. Also returns the peak memory of the
-/// second pass with this cache.
+/// Returns (size of the cached input, peak memory of the second pass with this cache), both in bytes. The cache
+/// stores input between the two passes, at most `most` bytes, in slabs of `slab` bytes. The first pass needs
+/// `first_pass` bytes of memory.
 pub(crate) fn kept(
     most: u64,
     sizes: Result<Sizes, u64>,
@@ -66,20 +66,21 @@ pub(crate) fn kept(
     }
 }
 
-/// Returns the bytes for looking up `ids` ids if they are `sparse`, and weights if they are `wide` (of 64 bits).
+/// Returns the size in bytes of the indexes for looking up `ids` ids, if they are `sparse`, and weights, if they are
+/// `wide` (64 bits).
 pub(crate) fn looking_up(sparse: bool, ids: u64, wide: bool) -> u64 {
     let ids = if sparse { Dictionary::index_bytes(ids) } else { 0 };
     ids + if wide { WeightCodes::INDEX_BYTES } else { 0 }
 }
 
-/// Returns true if the job's graph may carry weights of 64 bits, judging by the job file.
+/// Returns true if the job's graph may store 64-bit weights, according to the job file.
 pub(crate) fn may_be_wide(job: &Job) -> bool {
     let asked = job.input.weights();
     job.carries_weights() && (asked == WeightsOption::Auto || asked.named().is_some_and(WeightType::is_wide))
 }
 
-/// Returns the bytes of the block files of a prepared graph, including weights. The files of order and degrees are
-/// not included.
+/// Returns the size in bytes of the block files of a prepared graph, including weights but not the files of degree
+/// order and degrees.
 pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     let bodies: u64 = (0..layout.blocks()).map(|b| stored::body_bytes(layout.block(b).len() as u64, 0)).sum();
     let blocks = layout.blocks() as u64;
@@ -87,19 +88,21 @@ pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     bodies + (128 + PAGE) * blocks + 4 * info.distinct_at_most + weights
 }
 
-/// Returns the bytes of the weights of `edges` edges, in one file for each of `blocks` blocks; 0 unless `weighted`.
+/// Returns the size in bytes of the weight files of `edges` edges, one file for each of `blocks` blocks; 0 unless
+/// `weighted`.
 pub(crate) fn weights_bytes(edges: u64, blocks: u64, weighted: bool) -> u64 {
     if weighted { 4 * edges + (stored_weights::body_bytes(0) + 128 + PAGE) * blocks } else { 0 }
 }
 
-/// Returns the input as the second pass reads it: with weights if the job's graph carries some. That pass takes the
+/// Returns the input as the second pass reads it: with weights if the job's graph stores weights. That pass needs the
 /// most memory.
 pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
     let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
     input.clone().with_weights(weights)
 }
 
-/// Returns the size of a graph of `edges` edges whose input is known. It assumes that no task reads the input again.
+/// Returns the size of a graph with `edges` edges, given the statistics `info` of its input. The size includes no
+/// memory for reading the input again.
 pub(crate) fn size_of<'r>(
     info: &InputInfo,
     edges: u64,
@@ -108,7 +111,7 @@ pub(crate) fn size_of<'r>(
     degrees: &'r DegreeRuns,
 ) -> GraphSize<'r> {
     let &InputInfo { connected: vertices, direction, ids, .. } = info;
-    // A list of strings is about as large as one of sparse ids.
+    // The dictionary of string ids is about as large as the list of sparse ids.
     let sparse = info.sparse || info.names;
     let longest_whole_row = u64::from(degrees.largest()).min(vertices.saturating_sub(1));
     let rows = info.rows();

@@ -19,46 +19,47 @@ const WINDOW: u64 = 16 << 10;
 /// Number of edges read from the start of a compressed file.
 const ENOUGH: u64 = 1 << 20;
 
-/// How the numbers of a plan were obtained.
+/// Source of the numbers in a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The numbers are upper bounds from `input.expect`, because the input itself is not available here.
+    /// Upper bounds from `input.expect`, because the input itself is not available here.
     Expected,
-    /// The numbers are upper bounds from the size of the input and from samples of it.
+    /// Upper bounds from the size of the input and from samples of it.
     #[default]
     Size,
-    /// The numbers come from the degrees that ingest found.
+    /// The degrees that ingest counted.
     Degrees,
-    /// The numbers come from the graph that another job kept.
+    /// The graph that another job kept.
     Prepared,
-    /// The numbers come from the length of a list.
+    /// The length of a list.
     Length,
 }
 
 impl Basis {
-    /// Returns true if memory and disk are upper bounds for any graph of this size, because degrees are not known.
+    /// Returns true if memory and disk space are upper bounds for any graph of this size, because degrees are not
+    /// known.
     pub fn is_bound(self) -> bool {
         matches!(self, Basis::Size | Basis::Expected)
     }
 }
 
-/// Estimated edges and ids of an input that has not been read yet.
+/// Estimated size of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEstimate {
-    /// How the estimates were obtained.
+    /// Source of the estimates.
     pub basis: Basis,
-    /// Edges, including loops and repeats (upper bound).
+    /// Number of edges, including self-loops and duplicates (upper bound).
     pub edges: u64,
     /// Estimated number of edges, which is exact if the format implies the number.
     pub edges_about: u64,
-    /// Distinct edges in the input (upper bound).
+    /// Number of distinct edges in the input (upper bound).
     pub distinct: u64,
     /// Length of the map from ids to vertices (upper bound).
     pub ids: u64,
     /// Length of the map from ids to vertices (lower bound).
     pub ids_at_least: u64,
-    /// Rows of results per vertex (upper bound). A header may declare vertices that have no edge.
+    /// Number of rows in results per vertex (upper bound). It includes vertices without edges that a header declares.
     pub rows: u64,
     /// True if ids are likely sparse, so that a dictionary is built.
     pub sparse: bool,
@@ -76,7 +77,8 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     let about = input.estimate_edges()?;
     let exact = input.parts().iter().all(|part| part.packing() == Packing::Plain && is_binary(part));
     let packed = input.parts().iter().any(|part| part.packing() != Packing::Plain);
-    // Estimates come from samples: lines of text vary little, compressed files are sampled at their start only.
+    // Estimates come from samples. In text, the length of lines varies little; compressed files are sampled only at
+    // their start.
     let (edges, fewest) = match (exact, packed) {
         (true, _) => (about, about),
         (false, false) => (about + about / 8 + 4096, (about - about / 8).saturating_sub(4096)),
@@ -99,14 +101,14 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
             let (end, declared) = edges.bounds();
             IdBounds { at_most: end, at_least: end, declared: declared.unwrap_or(0) }
         }
-        // The number of different strings is not known before they are numbered.
+        // The number of distinct strings is not known before their dictionary is built.
         _ if input.has_names() => IdBounds { at_most: edges.saturating_mul(2), at_least: 0, declared: 0 },
         _ => ids(input, packed, about)?,
     };
     // Not every format with a header declares its vertices.
     let declared = input.declares_vertices();
     let is_sparse = |at_least: u64, edges| ingest::sparse(at_least.max(1) - 1, edges, input.wide(), declared);
-    // The numbers of strings take the memory and the disk of a list of sparse ids, and more of the disk.
+    // String ids need the memory and the disk space of a list of sparse ids, and additional disk space.
     let listed = input.vertices.as_ref().map(|list| list.estimate_edges()).transpose()?;
     let sparse = input.has_names() || listed.is_some() || is_sparse(found.at_least, edges);
     let dense = ingest::most_dense(edges, false, declared);
@@ -138,7 +140,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     })
 }
 
-/// Returns the estimate of an input that is not available here, from `expect` in the job file.
+/// Returns the estimate of an input that is not available here, based on `expect` in the job file.
 pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> InputEstimate {
     let sparse = ingest::sparse(ids - 1, edges, input.wide(), input.declares_vertices());
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
@@ -161,7 +163,7 @@ fn is_binary(part: &Part) -> bool {
     matches!(part.format(), Format::U32 | Format::U64 | Format::Graph500 | Format::Parquet) || part.format().is_arrays()
 }
 
-/// Bounds of the largest id + 1, and the number of vertices that a header declares.
+/// Lower and upper bound on the number of ids (largest id + 1), and the number of vertices that a header declares.
 #[derive(Debug, Clone, Copy, Default)]
 struct IdBounds {
     at_most: u64,
@@ -177,7 +179,7 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<IdBounds> {
         let largest = input.parts().iter().map(sampled).collect::<Result<Vec<_>>>()?;
         (largest.into_iter().max().unwrap_or(0), 0)
     };
-    // A small uncompressed file was read completely. In other files a larger id may be between the samples.
+    // A small uncompressed file was read completely. In other files a larger id may occur between the samples.
     let at_most = match (packed, edges <= ENOUGH / 2) {
         (false, true) => seen,
         (false, false) => seen.saturating_add(seen / 8),
@@ -186,7 +188,7 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<IdBounds> {
     Ok(IdBounds { at_most, at_least: seen, declared })
 }
 
-/// Returns the largest id + 1 in samples of an uncompressed file.
+/// Returns the number of ids (largest id + 1) according to samples of an uncompressed file.
 fn sampled(part: &Part) -> Result<u64> {
     if part.format().is_arrays() || part.format() == Format::Parquet {
         return largest_of_arrays(part);
@@ -216,8 +218,8 @@ fn words<const N: usize>(window: &[u8]) -> u64 {
     window.chunks_exact(N).map(word).max().unwrap_or(0)
 }
 
-/// Returns the largest id of packed edges. Each edge has twelve bytes: the low words of both ids, then the high
-/// halves of both.
+/// Returns the largest id of packed edges. Each edge has twelve bytes: the low 32 bits of both ids, then the high 16
+/// bits of both.
 fn packed_words(window: &[u8]) -> u64 {
     let low = |bytes: &[u8]| u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
     let high = |bytes: &[u8]| u64::from(u16::from_le_bytes([bytes[0], bytes[1]]));
@@ -226,7 +228,7 @@ fn packed_words(window: &[u8]) -> u64 {
 }
 
 /// Returns the largest number among the first two integers of each complete line. Header lines are included, because
-/// they name the number of vertices.
+/// they contain the number of vertices.
 fn text(window: &[u8], inside: bool) -> u64 {
     let lines = window.split(|&byte| byte == b'\n').skip(usize::from(inside));
     let numbers = |line: &[u8]| {
@@ -238,8 +240,8 @@ fn text(window: &[u8], inside: bool) -> u64 {
     lines.filter(|line| !matches!(line.first(), Some(b'#' | b'%' | b'c'))).map(numbers).max().unwrap_or(0)
 }
 
-/// Reads the first edges as the job will. Returns the largest id + 1, and the number of vertices that a header
-/// declares if the whole file was read.
+/// Reads the first edges in the same way as the job. Returns the number of ids (largest id + 1), and the number of
+/// vertices that a header declares (0 unless the whole file was read).
 fn start(input: &Input) -> Result<(u64, u64)> {
     struct LargestId<'a>(u64, u64, &'a AtomicBool);
     impl Visitor for LargestId<'_> {

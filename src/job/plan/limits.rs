@@ -1,4 +1,4 @@
-//! Refuses plans that do not fit the limits of their job or the disk.
+//! Refuses plans that exceed the memory limits of their job or the free space on the disk.
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -17,18 +17,17 @@ use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
 
-/// With several ranks, the limit that [`suggested`] returns has room for this multiple of the edges that a rank is
-/// expected to get. A rank spills further edges.
+/// With several ranks, the limit that [`suggested`] returns allows for this multiple of the number of edges that a
+/// rank is expected to receive. A rank spills further edges.
 const SHARE: f64 = 1.02;
 
-/// GPU memory in bytes that a node is assumed to have if the plan is made without its GPU. GPUs of clusters have
-/// more.
+/// GPU memory in bytes that a node is assumed to have if its GPU can't be inspected. GPUs of clusters have more.
 const LEAST_GPU: u64 = 8 << 30;
-/// At least 1/`WAITING_PART` of a GPU's memory is free for edges that wait to be sorted.
+/// Divisor: at least 1/`WAITING_PART` of a GPU's memory is free for edges that wait to be sorted.
 const WAITING_PART: u64 = 2;
 
-/// Replaces the limit in a stage's error by the limit that is enough for all stages. The user then has to change it
-/// only once.
+/// Replaces the memory limit that a stage's error suggests by the limit that is enough for all stages, so that the
+/// user has to change it only once.
 pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     match error {
         Error::Limit { limit: limit @ "host_memory", purpose, .. }
@@ -42,15 +41,15 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     }
 }
 
-/// Adds warnings about bounds that exceed a limit or the free space. `gpu_memory` is the smallest GPU memory that is
-/// enough, in bytes.
+/// Adds warnings about upper bounds that exceed a limit or the free space. `gpu_memory` is the minimum GPU memory
+/// that is enough, in bytes.
 pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
     let needed = plan.host_memory_needed;
     if needed > plan.host_memory_limit {
         let (given, needed) = (limit_text(plan), at_least(needed));
         plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
-    // Without a configured limit, the limit is a fraction of the free memory.
+    // If no limit is configured, the limit is a fraction of the free memory.
     let free = host::memory().free;
     if (1..plan.host_memory_node).contains(&free) {
         let [given, taken, free] = [plan.host_memory_limit, plan.host_memory_node, free].map(size::show);
@@ -71,17 +70,17 @@ pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
     }
 }
 
-/// Returns a limit of host memory, in bytes, that is certainly enough for the stages of `plan` that are still to run.
-/// The run uses most of this memory. `machine` has as much memory as the job may take.
+/// Returns a limit on host memory, in bytes, that is certainly enough for the remaining stages of `plan`, and most of
+/// which the run uses. `machine` has as much memory as the job may use.
 ///
-/// Before ingest has run, the plan has upper bounds, which are several times the memory that most graphs take. The
-/// limit is then the smallest one with which a graph of likely degrees spills no edge. A graph that takes more spills
-/// some edges.
+/// Before ingest has run, the plan contains upper bounds, which are several times the memory that most graphs need.
+/// The returned limit is then the smallest one with which a graph of likely degrees spills no edge. A graph that
+/// needs more memory spills some edges.
 ///
 /// # Errors
 /// Errors of [`Plan::of`].
 pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
-    // With a smaller limit the process itself takes less.
+    // With a smaller limit the process itself uses less memory.
     let above_own = plan
         .remaining_stages()
         .map(|stage| stage.host_memory.saturating_sub(machine.process_bytes()))
@@ -95,14 +94,15 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
 }
 
-/// Returns the largest number of bytes of files that a remaining stage reads in random order, for all ranks together.
-/// Schedulers that limit a job's memory by a cgroup also count page cache, so the job needs memory for these files. (A
-/// job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586 MiB, and 4.0 and 4.7 s in 850 MiB.)
+/// Returns the maximum over the remaining stages of the number of bytes of files that a stage reads in random order,
+/// for all ranks together. Schedulers that limit a job's memory by a cgroup also count page cache, so the job needs
+/// memory for these files. (A job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586 MiB, and
+/// 4.0 and 4.7 s in 850 MiB.)
 pub fn read_in_no_order(plan: &Plan) -> u64 {
     plan.remaining_stages().map(|stage| stage.cached).max().unwrap_or(0)
 }
 
-/// Returns approximately the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if
+/// Returns approximately the smallest limit on host memory, in whole MiB, with which no edge is spilled; `None` if
 /// some are spilled even with all memory of `machine`.
 fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     if job.input.is_list() || matches!(job.input, InputSpec::Prepared(_)) {
@@ -123,7 +123,7 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     let (input, threads) = (as_read(job, &input), machine.threads);
     let layout = Layout::new(likely, edges.saturating_sub(1), job.direction());
     let (shape, _) = LayoutShape::and_bins(&layout);
-    // A run has room for an eighth more edges if memory allows, but the expected edges fit in this share.
+    // A run allows for an eighth more edges if there is enough memory, but the expected edges fit in this share.
     let part = route::largest_part(&layout, likely, machine.ranks);
     let share = (edges as f64 * (SHARE * part).min(1.0)) as u64;
     let reading = input.scratch_bytes(threads) + looking_up(sparse, ids, may_be_wide(job));
@@ -140,17 +140,17 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     Ok(candidates.chain([most]).find(|&mib| is_enough(mib)).map(|mib| mib << 20))
 }
 
-/// Returns how many bytes of edges wait in GPU memory instead of host memory to be sorted. With several ranks this
-/// number is 0, because any rank may get more edges than its GPU holds.
+/// Returns the size in bytes of the edges that wait in GPU memory, instead of host memory, to be sorted. With several
+/// ranks it is 0, because any rank may receive more edges than fit in its GPU's memory.
 fn waiting_on_gpu(machine: &Resources) -> u64 {
     let memory = machine.gpu.as_ref().map_or(0, |gpu| gpu.memory.unwrap_or(LEAST_GPU));
     if machine.ranks == 1 { memory / WAITING_PART } else { 0 }
 }
 
-/// Returns an error if the plan does not fit.
+/// Returns an error if the plan exceeds a limit or the free disk space.
 ///
 /// # Errors
-/// [`Error::Limit`] that names the smallest limit that is enough, [`Error::DiskFull`].
+/// [`Error::Limit`], which names the smallest limit that is enough; [`Error::DiskFull`].
 pub fn refuse(plan: &Plan) -> Result<()> {
     if plan.certain.host_memory > plan.host_memory_limit {
         return Err(Error::Limit {
@@ -176,7 +176,7 @@ pub fn refuse(plan: &Plan) -> Result<()> {
     }
 }
 
-/// Memory and disk that a job certainly needs, in bytes. With less, no graph of an input of this size fits.
+/// Memory and disk space that a job certainly needs, in bytes. With less, no graph of this input size fits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CertainNeeds {
     pub(crate) host_memory: u64,
@@ -188,9 +188,9 @@ pub(crate) struct CertainNeeds {
 /// Limits on address space that `ulimit -v` sets for a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Addresses {
-    /// True if the limit of host memory was derived from the remaining address space.
+    /// True if the limit on host memory was derived from the remaining address space.
     are_the_limit: bool,
-    /// A file of the input that is larger than the address space left, and its size in bytes.
+    /// An input file that is larger than the remaining address space, and its size in bytes.
     unmapped: Option<(PathBuf, u64)>,
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn check_addresses(limit: u64) -> Result<()> {
     }
 }
 
-/// Returns an error if the plan needs more address space than `ulimit -v` leaves. Skipped if the job will run
+/// Returns an error if the plan needs more address space than `ulimit -v` leaves. Does nothing if the job will run
 /// elsewhere.
 ///
 /// # Errors
@@ -232,7 +232,7 @@ pub fn refuse_addresses(plan: &Plan) -> Result<()> {
     }
 }
 
-/// Returns the limit of host memory as text for error messages.
+/// Returns the limit on host memory as text for error messages.
 fn limit_text(plan: &Plan) -> String {
     let given = size::show(plan.host_memory_limit);
     match plan.addresses.are_the_limit {
@@ -241,7 +241,7 @@ fn limit_text(plan: &Plan) -> String {
     }
 }
 
-/// Returns the error to report if the disk is too small for the job; otherwise `None`.
+/// Returns the error to report if the disk is too small for the job, otherwise `None`.
 fn full_disk(plan: &Plan) -> Option<Error> {
     const ANYWAY: &str = "run.disk_check = false starts the job anyway";
     let full = |path: &Path, taker: &str, most: u64, surely: u64, free: u64| {
@@ -261,7 +261,7 @@ fn full_disk(plan: &Plan) -> Option<Error> {
     Some(full(path, "the ranks of a node take", plan.scratch, plan.certain.scratch, free))
 }
 
-/// Returns the part of an error message that says how reliable the limit named there is.
+/// Returns the end of an error message that names a limit: how reliable that limit is.
 fn certainty(plan: &Plan) -> String {
     match plan.basis.is_bound() {
         true => {
@@ -272,7 +272,7 @@ fn certainty(plan: &Plan) -> String {
     }
 }
 
-/// Warns that the disk may fill up, if the job file turns the check of the disk off.
+/// Warns that the disk may become full, if the job file disables the check of the disk.
 pub(crate) fn warn_of_disk(plan: &Plan) {
     if let Some(e) = full_disk(plan).filter(|_| !plan.disk_check) {
         tracing::warn!("{e}");

@@ -1,4 +1,4 @@
-//! The plan of a job on a list. The length of the list determines memory, disk and time.
+//! The plan of a list-ranking job. The length of the list determines memory, disk space and time.
 
 use crate::algo::{ByInput, ListSize};
 use crate::config::Job;
@@ -13,7 +13,7 @@ use crate::job::state::record::Contents;
 use crate::list::List;
 use crate::size;
 
-/// Returns the plan of a job on `list`. The manifest says what earlier runs completed.
+/// Returns the plan of a job on `list`. `manifest` records what earlier runs completed.
 pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) -> Plan {
     let done = CompletedWork::of(job, manifest, Contents::of_list(list.identity));
     let (length, source) = (list.length, &list.source);

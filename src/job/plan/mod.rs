@@ -1,10 +1,11 @@
-//! Plan of a job before it runs: memory, disk and time of every stage. `gpugraph plan` prints it; `run` refuses jobs
-//! that do not fit. Memory is given for the rank that needs most; disk and time are totals over all ranks.
+//! Plan of a job before it runs: memory, disk space and time of every stage. `gpugraph plan` prints it; `run` refuses
+//! jobs that do not fit. Memory is that of the rank that needs the most; disk space and time are totals over all
+//! ranks.
 //!
-//! Before the first pass over the input, the plan has upper bounds, computed from the size of the input and a sample of
-//! it (`Plan::before`). After the first pass, degrees are known, and the functions that size the run's buffers give the
-//! numbers (`Plan::after`). A bound may be far too high, so a job is refused only for certain needs; `maybe` lists the
-//! other limits that may be too small.
+//! Before the first pass over the input, the plan contains upper bounds, computed from the size of the input and a
+//! sample of it (`Plan::before`). After the first pass, degrees are known, and the plan's numbers come from the
+//! functions that size the run's buffers (`Plan::after`). An upper bound may be far too high, so a job is refused
+//! only if it certainly does not fit; `maybe` contains warnings about limits that may be too small.
 
 pub mod comm_memory;
 pub(crate) mod completed;
@@ -53,10 +54,10 @@ use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
-/// Number of limits to try when searching for the smallest one that works.
+/// Maximum number of limits to try when searching for the smallest one that works.
 const LIMITS: usize = 16;
 
-/// Memory, disk and time that a job needs.
+/// Memory, disk space and time that a job needs.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Plan {
     /// Name of the job.
@@ -65,7 +66,7 @@ pub struct Plan {
     pub workdir: PathBuf,
     /// Description of the input.
     pub input: String,
-    /// How the numbers of the plan were obtained.
+    /// Source of the numbers in the plan.
     pub basis: Basis,
     /// Number of elements of the list, if the input is a list.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,72 +77,73 @@ pub struct Plan {
     pub ids: u64,
     /// Number of blocks; approximate until degrees are known.
     pub blocks: u64,
-    /// Number of units of all tasks; approximate until degrees are known.
+    /// Number of work units of all tasks; approximate until degrees are known.
     pub units: u64,
     /// Number of ranks that share the job.
     pub ranks: usize,
-    /// Number of nodes that the ranks run on.
+    /// Number of nodes on which the ranks run.
     pub nodes: usize,
-    /// Threads per rank.
+    /// Number of threads per rank.
     pub threads: usize,
     /// Device that computes the tasks: `gpu` if the GPU computes any of them, otherwise `cpu`.
     pub device: &'static str,
-    /// Description of a rank's GPU.
+    /// Name of a rank's GPU.
     pub gpu: Option<String>,
-    /// Limit of host memory per rank, in bytes.
+    /// Limit on host memory per rank, in bytes.
     pub host_memory_limit: u64,
     /// Limits on address space that `ulimit -v` sets.
     #[serde(skip)]
     pub(super) addresses: limits::Addresses,
-    /// Largest host memory of any stage, in bytes per rank.
+    /// Maximum host memory over all stages, in bytes per rank.
     pub host_memory: u64,
-    /// Largest host memory of any stage, in bytes for all ranks of a node.
+    /// Maximum host memory over all stages, in bytes for all ranks of a node.
     pub host_memory_node: u64,
-    /// Smallest limit per rank, in bytes, that is enough for all stages still to run.
+    /// Smallest host memory limit per rank, in bytes, that is enough for all remaining stages.
     pub host_memory_needed: u64,
-    /// Limit of GPU memory in bytes, if there is a GPU.
+    /// Limit on GPU memory in bytes, if there is a GPU.
     pub gpu_memory_limit: Option<u64>,
-    /// Largest GPU memory of any stage, in bytes.
+    /// Maximum GPU memory over all stages, in bytes.
     pub gpu_memory: u64,
-    /// Smallest GPU memory that is enough, in bytes; 0 if it is not known.
+    /// Minimum GPU memory that is enough for all tasks, in bytes; 0 if it is not known.
     #[serde(skip)]
     pub(crate) gpu_memory_needed: u64,
     /// Task that needs the most GPU memory.
     #[serde(skip)]
     pub(crate) gpu_task: Option<&'static str>,
-    /// Largest size of the workdir, in bytes.
+    /// Maximum size of the workdir, in bytes.
     pub disk: u64,
-    /// Bytes that the workdir may take: free space plus what it already contains.
+    /// Space in bytes that is available to the workdir: free disk space plus what the workdir already occupies.
     pub disk_free: u64,
-    /// Largest size of the files in `job.scratch` on one node, in bytes.
+    /// Maximum size of the files in `job.scratch` on one node, in bytes.
     pub scratch: u64,
-    /// Bytes free in `job.scratch`, if it is on this machine.
+    /// Free space in `job.scratch` in bytes, if that folder is on this machine.
     pub scratch_free: Option<u64>,
     /// Folder of spill files, unless they are in the workdir.
     pub scratch_path: Option<PathBuf>,
-    /// Bytes that all ranks together send to other ranks.
+    /// Number of bytes that all ranks together send to other ranks.
     pub exchange: u64,
-    /// Predicted seconds of all stages still to run.
+    /// Predicted time of all remaining stages, in seconds.
     pub seconds: f64,
-    /// Range of seconds that is likely for all stages still to run, from lowest to highest.
+    /// Likely range of the time of all remaining stages, in seconds: lowest and highest value.
     pub seconds_range: [f64; 2],
     /// Stages in the order in which they run.
     pub stages: Vec<PlannedStage>,
-    /// Host memory for input that is cached between passes, in bytes (upper bound).
+    /// Host memory for input that is cached between the passes, in bytes (upper bound).
     #[serde(skip)]
     pub(crate) kept: u64,
-    /// Warnings about limits that may be too small because an upper bound exceeds them, or too large for this machine.
+    /// Warnings about limits that may be too small, because an upper bound exceeds them, or too large for this
+    /// machine.
     pub maybe: Vec<String>,
     /// True if the job must not start when the disk is too small.
     #[serde(skip)]
     pub(crate) disk_check: bool,
-    /// Needs that are certain. Once degrees are known, these needs equal the needs in the plan.
+    /// Memory and disk space that the job certainly needs. Once degrees are known, they equal the plan's predictions.
     #[serde(skip)]
     pub(crate) certain: CertainNeeds,
 }
 
 impl Plan {
-    /// Returns the plan of `job`, from the degrees if ingest has run on this input, otherwise from its size.
+    /// Returns the plan of `job`, based on degrees if ingest has run on this input, otherwise on the input's size.
     ///
     /// # Errors
     /// [`crate::Error::Input`] if the input can't be read; [`crate::Error::Io`] or [`crate::Error::Corrupt`] for a
@@ -152,7 +154,7 @@ impl Plan {
         Plan::following(job, machine, &manifest)
     }
 
-    /// Returns the plan of `job` after the runs that `manifest` records.
+    /// Returns the plan of `job` for a run that follows the runs that `manifest` records.
     ///
     /// # Errors
     /// Errors of [`Plan::of`].
@@ -189,8 +191,8 @@ impl Plan {
         Plan::after(job, machine, &input, &info, (&runs, &info.layout(&runs)), &done)
     }
 
-    /// Returns the plan of `job` before degrees are known, from the size of the input and a sample of it. `done` says
-    /// what earlier runs completed.
+    /// Returns the plan of `job` before degrees are known, based on the size of the input and a sample of it. `done`
+    /// describes what earlier runs completed.
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
@@ -215,8 +217,8 @@ impl Plan {
         let direction = job.direction();
         let shape = LayoutShape::at_most(edges, connected, direction);
         let target = Layout::block_target(edges);
-        // Most graphs have a loop. Without `- 1`, a graph whose number of edges is a power of two would get the layout
-        // of the next size.
+        // Most graphs have a self-loop. Without `- 1`, a graph whose number of edges is a power of two would get the
+        // layout of the next size.
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not split between ranks, and later blocks have more edges than earlier ones.
         let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };
@@ -278,7 +280,8 @@ impl Plan {
         self.stages.iter().filter(|stage| !stage.done)
     }
 
-    /// Returns the plan of `job` from the degrees that ingest found. `done` says what earlier runs completed.
+    /// Returns the plan of `job`, based on the degrees that ingest counted. `done` describes what earlier runs
+    /// completed.
     ///
     /// # Errors
     /// None occur in practice; [`crate::Error::Io`] if free disk space can't be determined.
@@ -313,8 +316,8 @@ impl Plan {
         Ok(Plan::build(job, machine, input, &sized, done))
     }
 
-    /// Returns the plan of a job on `graph`, which the job in the workdir `other` kept. The manifest says which tasks
-    /// are done.
+    /// Returns the plan of a job on `graph`, which the job in the workdir `other` kept. `manifest` records which
+    /// tasks are complete.
     ///
     /// # Errors
     /// [`crate::Error::Io`], [`crate::Error::Corrupt`] for the files of the graph.
@@ -351,7 +354,7 @@ impl Plan {
         let on_gpu = || tasks.iter().filter(|task| task.resources.on_gpu);
         let most = on_gpu().max_by_key(|task| task.gpu_memory);
         let uses_gpu = on_gpu().next().is_some() || (tasks.is_empty() && machine.computes(job, 0));
-        // If free disk space can't be determined, a full disk is reported when it occurs.
+        // If free disk space can't be determined, a full disk is only reported when a write fails.
         let free = host::free_disk(&job.workdir).unwrap_or(u64::MAX / 2);
         Plan {
             job: job.name.clone(),
@@ -393,8 +396,8 @@ impl Plan {
         plan.with_stages(machine, done, |machine| sized.estimate(job, input, machine).stages)
     }
 
-    /// Completes the plan: adds the stages that `on` returns for a machine, their totals, and the smallest limit that
-    /// works.
+    /// Completes the plan: adds the stages, which `on` returns for given resources, their totals, and the smallest
+    /// memory limit that works.
     fn with_stages(
         mut self,
         machine: &Resources,
@@ -412,7 +415,7 @@ impl Plan {
                 |of: fn(&PlannedStage) -> u64| stages.iter().filter(|stage| !stage.done).map(of).max().unwrap_or(0);
             machine.smallest(most(|stage| stage.least), most(|stage| stage.exchanging))
         };
-        // With another limit, a stage may work in another way that takes less or more memory.
+        // With another limit, a stage may use another method that needs less or more memory.
         let mut limit = needed(&stages);
         let mut rises = false;
         for _ in 0..LIMITS {
@@ -425,7 +428,7 @@ impl Plan {
             limit = there;
         }
         self.host_memory_needed = limit;
-        // No stage exceeds the limit: a stage that can't stay within it does not start.
+        // No stage exceeds the limit: a stage that needs more does not start.
         for stage in &mut stages {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
         }

@@ -1,9 +1,9 @@
-//! Decides which graphs have their rows packed in host memory, and how much memory that takes.
+//! Decides which graphs have their rows packed (compressed) in host memory, and how much memory that needs.
 //!
-//! A GPU that has no room for both halves of the rows reads them from pinned host memory. If they do not fit there
-//! either, they are packed there, provided that the packed rows fit. The lower half stays in memory after sorting.
-//! The upper half is packed while it is derived from the lower half; then the lower half is packed. No rows go to the
-//! disk, so an interrupted job prepares them again.
+//! If both halves of the rows do not fit in GPU memory, the GPU reads them from pinned host memory. If they do not
+//! fit there either, they are packed there, provided that the packed rows fit. The lower half remains in memory after
+//! sorting. The upper half is packed while it is derived from the lower half; then the lower half is packed. No rows
+//! are written to the disk, so an interrupted job prepares them again.
 
 use crate::config::{InputSpec, Job};
 use crate::failpoint;
@@ -13,25 +13,25 @@ use crate::graph::packed::Packer;
 use crate::job::plan::resources::Resources;
 use crate::prepare::transpose::TransposeShape;
 
-/// Twice the number of bytes that a packed row entry (neighbour) is assumed to take. At scale 24 of Graph500, entries
-/// took 1.9 bytes in the upper half and 2.1 bytes in the lower half. Each further scale adds 0.07 bytes. A graph whose
-/// entries take more is stored instead.
+/// Twice the number of bytes that a packed row entry (neighbour) is assumed to need. At scale 24 of Graph500, entries
+/// took 1.9 bytes in the upper half and 2.1 bytes in the lower half. Each further scale adds 0.07 bytes. If the
+/// entries of a graph need more, its rows are stored in files instead.
 const HALVES_OF_BYTES: u64 = 5;
 
-/// Memory that packed rows take, while they are made and afterwards.
+/// Host memory for packed rows, while they are being packed and afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packing {
-    /// Host memory in bytes while rows are packed: the lower half as sorted, the upper half packed, and the buffers
-    /// for deriving it.
+    /// Host memory in bytes while rows are being packed: for the sorted lower half, the packed upper half, and the
+    /// buffers for deriving it.
     pub(crate) peak: u64,
-    /// Bytes of both halves when packed.
+    /// Size in bytes of the packed rows, both halves together.
     pub(crate) packed: u64,
 }
 
 impl Packing {
-    /// Returns the memory of packed rows for a graph of `edges` edges, or `None` if they should not be packed. Rows are
-    /// packed under three conditions: they fit neither the GPU nor the host unpacked, they fit the host packed, and the
-    /// GPU computes all tasks on them.
+    /// Returns the memory for packed rows of a graph with `edges` edges; `None` if they should not be packed. Rows
+    /// are packed under three conditions: unpacked they fit neither in GPU memory nor in host memory, packed they fit
+    /// in host memory, and the GPU can compute all tasks on them.
     pub(crate) fn of(
         machine: &Resources,
         job: &Job,
@@ -50,9 +50,9 @@ impl Packing {
         let rows = 4 * edges + half + 2 * starts;
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
         let wanted = !fits_unpacked && rows + starts <= free;
-        // The reported peak is at most the free memory, so that rows are still packed with a limit of the reported
-        // size. Entries take half a byte less than `HALVES_OF_BYTES` says, which leaves room for the other buffers if
-        // rows just fit.
+        // The reported peak is at most the free memory, so that rows are still packed under a limit equal to the
+        // reported size. Entries need half a byte less than `HALVES_OF_BYTES` assumes, which leaves memory for the
+        // other buffers if rows just fit.
         let peak = (rows + (block + window).max(starts)).min(free);
         let packing = Packing { peak, packed: 2 * (half + starts) };
         (wanted && job.tasks.iter().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)

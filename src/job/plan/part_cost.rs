@@ -1,4 +1,4 @@
-//! Cost of the stages that derive rows from a graph's blocks, for tasks that need them.
+//! Costs of the stages that derive rows from a graph's blocks, for tasks that need them.
 
 use crate::algo::GraphSize;
 use crate::config::Job;
@@ -15,8 +15,8 @@ use crate::prepare::memory_plan::LayoutShape;
 use crate::prepare::merge;
 use crate::prepare::transpose::{TransposeMemory, TransposeShape};
 
-/// Returns the stages that build derived rows of `graph`, in order, as far as the job's tasks need them. Each stage
-/// has the bytes that it writes to the disk. If degrees are not `known`, likely degrees and upper bounds are used.
+/// Returns the stages that build derived rows of `graph`, in order, if the job's tasks need them. The `disk` of each
+/// stage is the number of bytes that it writes. If degrees are not `known`, likely degrees and upper bounds are used.
 pub(crate) fn derived_rows(
     job: &Job,
     machine: &Resources,
@@ -29,7 +29,7 @@ pub(crate) fn derived_rows(
     upper.into_iter().chain(merged)
 }
 
-/// Returns the stage that builds the upper half of rows.
+/// Returns the stage that builds the upper half of the rows.
 fn upper_half(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &TimeModel) -> PlannedStage {
     let rows = graph.direction.rows(graph.vertices);
     let weighted = job.upper_has_weights();
@@ -63,21 +63,21 @@ fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: boo
     };
     let [least, memory] = [1, machine.threads as u64].map(|blocks| blocks * block + 4 * graph.vertices);
     let memory = memory.min(machine.free_for_edges()).max(least);
-    // The file of degrees is included.
+    // The degree file is included, as one more file.
     let disk = 4 * (2 * graph.vertices + graph.edges) + files_bytes(blocks + 1);
     let disk = disk + weights_bytes(graph.edges, blocks, weighted);
     let seconds = machine.preparers(graph.ids).merge(graph.edges);
     derived(machine, MERGE_STAGE, [memory, least], disk, clock.of_preparing(MERGE_STAGE, seconds, 0))
 }
 
-/// Returns a stage that takes `memory` bytes of host memory, can run with `least` bytes, and writes `disk` bytes.
-/// Neither amount of memory includes the memory that a rank takes before any stage.
+/// Returns a stage that uses `memory` bytes of host memory, can run with `least` bytes, and writes `disk` bytes. The
+/// memory that a rank uses before any stage is included in neither amount.
 fn derived(machine: &Resources, name: &'static str, [memory, least]: [u64; 2], disk: u64, time: Time) -> PlannedStage {
     let (host_memory, gpu_memory) = (machine.process_bytes() + memory, machine.gpu_memory());
     PlannedStage { name, host_memory, least, gpu_memory, disk, time, kind: StageKind::Part, ..PlannedStage::default() }
 }
 
-/// Returns the bytes that `blocks` block files take on the disk in addition to their rows and entries.
+/// Returns the disk space in bytes that `blocks` block files occupy in addition to their rows and entries.
 fn files_bytes(blocks: u64) -> u64 {
     (stored::body_bytes(0, 0) + 192 + PAGE) * blocks
 }

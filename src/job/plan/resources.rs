@@ -1,4 +1,4 @@
-//! The resources that a plan is made for: memory and threads of the host, and the GPU that the job would use.
+//! The resources for which a plan is made: memory and threads of the host, and the GPU that the job would use.
 
 use crate::algo::RankResources;
 use crate::config::{Device as Asked, Job, Limits};
@@ -9,7 +9,7 @@ use crate::job::plan::cost_model::Preparers;
 use crate::memory::{own_bytes, smallest_limit};
 use crate::process::host::{self, Memory};
 
-/// Host memory that a GPU driver takes, in bytes (approximate).
+/// Host memory that a GPU driver uses, in bytes (approximate).
 const DRIVER: u64 = 256 << 20;
 
 /// The resources that a job may use.
@@ -17,13 +17,13 @@ const DRIVER: u64 = 256 << 20;
 pub struct Resources {
     /// `limits.host_memory` of a rank in bytes.
     pub host_memory: u64,
-    /// Threads per rank.
+    /// Number of threads per rank.
     pub threads: usize,
     /// Number of ranks that share the job.
     pub ranks: usize,
     /// Number of ranks on the node that has the most ranks.
     pub local_ranks: usize,
-    /// Memory for communication between ranks.
+    /// Memory that communication between ranks needs.
     pub comm_memory: CommMemory,
     /// GPU of a rank, unless the job computes on the CPU.
     pub gpu: Option<GpuResources>,
@@ -31,24 +31,25 @@ pub struct Resources {
     pub missing: Option<String>,
 }
 
-/// Memory of a GPU that a job may use, and the host memory that the GPU takes while the job runs.
+/// Memory of a GPU that a job may use, and the host memory that is needed to use the GPU.
 #[derive(Debug, Clone)]
 pub struct GpuResources {
     /// Name of the GPU in plans.
     pub name: String,
-    /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown if the GPU is not available here.
+    /// `limits.gpu_memory` in bytes, all of which is allocated at once; `None` if the GPU is not available here.
     pub memory: Option<u64>,
-    /// Host memory that the GPU's driver takes and that is set aside for the compiler of kernels, in bytes, in addition
-    /// to buffers pinned for copies.
+    /// Host memory in bytes for the GPU's driver and the compiler of kernels, in addition to pinned buffers for
+    /// copies.
     pub driver: u64,
 }
 
 impl Resources {
     /// Returns the resources of a job with `ranks` ranks on `nodes` nodes, assuming that every node is like this
-    /// machine. Opens the GPU to read its properties, but takes none of its memory.
+    /// machine. Opens the GPU to read its properties, but allocates none of its memory.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are more nodes than ranks, or if no limit is set and free memory can't be read.
+    /// [`Error::Usage`] if there are more nodes than ranks, or if no limit is set and the amount of free memory can't
+    /// be read.
     pub fn here(job: &Job, ranks: usize, nodes: usize) -> Result<Resources> {
         if nodes > ranks {
             return Err(Error::Usage(format!("{ranks} ranks on {nodes} nodes: expected at least one rank per node")));
@@ -80,7 +81,7 @@ impl Resources {
             Ok(device) => {
                 let driver = host::process_memory().saturating_sub(before) + compiler;
                 let gpus = if job.run.gpu.is_some() { 1 } else { found.gpus.len().max(1) };
-                // Other nodes may have more GPUs.
+                // GPUs of other nodes are unknown, so there may be enough for all ranks.
                 let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };
                 let (name, memory) = (named(&device), Some(device.limit() / sharers as u64));
                 self.gpu = Some(GpuResources { name, memory, driver });
@@ -95,21 +96,21 @@ impl Resources {
         }
     }
 
-    /// Returns the number of nodes that the ranks run on.
+    /// Returns the number of nodes on which the ranks run.
     pub fn nodes(&self) -> usize {
         self.ranks.div_ceil(self.local_ranks)
     }
 
     /// Returns the ranks, threads and device that prepare a graph of `ids` ids.
     pub(crate) fn preparers(&self, ids: u64) -> Preparers {
-        // The map from ids must fit, with the buffers next to it.
+        // The map from ids to vertices must fit in GPU memory, with the buffers next to it.
         let fits = |gpu: &GpuResources| gpu.memory.is_none_or(|memory| 5 * ids <= memory);
         let on_gpu = self.gpu.as_ref().is_some_and(fits);
         Preparers { ranks: self.ranks, nodes: self.nodes(), threads: self.threads, on_gpu }
     }
 
-    /// Returns the resources for a task that needs `least` bytes of GPU memory; `None` means that it does not use a
-    /// GPU.
+    /// Returns the resources for a task that needs `least` bytes of GPU memory. If `least` is `None`, the task does
+    /// not use a GPU.
     pub(crate) fn rank_resources(&self, job: &Job, least: Option<u64>) -> RankResources {
         let on_gpu = least.is_some_and(|least| self.computes(job, least));
         RankResources {
@@ -125,32 +126,32 @@ impl Resources {
         }
     }
 
-    /// Returns the bytes that a rank has for the map from ids and for edges. These edges are in flight to other
-    /// ranks, or wait between partition and sort.
+    /// Returns the memory in bytes that a rank has for edges and for the map from ids to vertices. The edges are in
+    /// flight to other ranks, or wait between partition and sort.
     pub(crate) fn free_for_edges(&self) -> u64 {
         self.host_memory.saturating_sub(self.process_bytes())
     }
 
-    /// Returns the host memory in bytes that a rank takes before the first stage starts.
+    /// Returns the host memory in bytes that a rank uses before the first stage starts.
     pub fn process_bytes(&self) -> u64 {
         self.alone(self.host_memory) + self.comm_memory.permanent_bytes()
     }
 
-    /// Returns the host memory that the process and the GPU driver take within a limit of `limit` bytes, without
-    /// memory for communication.
+    /// Returns the host memory in bytes that the process and the GPU driver use under a limit of `limit` bytes,
+    /// without memory for communication.
     fn alone(&self, limit: u64) -> u64 {
         let gpu = self.gpu.as_ref().map_or(0, |gpu| gpu.driver + pinned(self.threads, limit));
         own_bytes(limit, self.threads) + gpu
     }
 
-    /// Returns these resources with another limit of host memory.
+    /// Returns a copy of these resources with another limit on host memory.
     pub(crate) fn at(&self, limit: u64) -> Resources {
         Resources { host_memory: limit, comm_memory: self.comm_memory.at(limit), ..self.clone() }
     }
 
-    /// Returns the smallest limit of host memory within which a stage can run. The stage needs `least` bytes, or
-    /// `exchanging` bytes while edges are in flight. The memory of the process and of communication is added; a smaller
-    /// limit makes it smaller.
+    /// Returns the smallest limit on host memory, in bytes, under which a stage can run. The stage needs `least`
+    /// bytes, or `exchanging` bytes while edges are in flight. The memory for the process and for communication is
+    /// added; it decreases with the limit.
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
         smallest_limit(|limit| {
             let comm_memory = self.comm_memory.at(limit);
@@ -158,13 +159,14 @@ impl Resources {
         })
     }
 
-    /// Returns the bytes of GPU memory that a job takes from start to end, which is its whole limit; 0 without a GPU.
+    /// Returns the GPU memory in bytes that a job occupies from start to end, which is its whole limit; 0 without a
+    /// GPU.
     pub(crate) fn gpu_memory(&self) -> u64 {
         self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)
     }
 
-    /// Returns true if the job uses its GPU for a task that needs `least` bytes there. With "auto" the CPU takes over
-    /// if the GPU is too small.
+    /// Returns true if the job uses its GPU for a task that needs `least` bytes of GPU memory. With `device =
+    /// "auto"`, the CPU is used instead if the GPU's memory is too small.
     pub(crate) fn computes(&self, job: &Job, least: u64) -> bool {
         let does = |gpu: &GpuResources| {
             job.run.device == Asked::Gpu
@@ -174,26 +176,26 @@ impl Resources {
     }
 }
 
-/// Returns the host memory in bytes that is pinned for a GPU within a limit of `limit` bytes.
+/// Returns the size in bytes of the host memory that is pinned for a GPU under a limit of `limit` bytes.
 pub(crate) fn pinned(threads: usize, limit: u64) -> u64 {
     Uploader::bytes(threads, limit) + StopFlag::BYTES
 }
 
-/// Returns the name of a GPU in plans and speeds.
+/// Returns the name of a GPU in plans and in the file of measured speeds.
 pub(crate) fn named(device: &Device) -> String {
     format!("GPU {} ({})", device.gpu().index, device.gpu().name)
 }
 
-/// Returns the number of threads to use; 0 in the job file means all that this process has.
+/// Returns the number of threads to use. If `configured` is 0, it is the number of cores that this process may use.
 pub fn threads(configured: usize) -> usize {
     if configured == 0 { host::cores() } else { configured }
 }
 
-/// Returns the limit of host memory in bytes: the limit that the job sets, or 80 % of the memory that the machine or
-/// cgroup has free.
+/// Returns the limit on host memory in bytes: the limit that the job sets, or 80 % of the memory that is free on the
+/// machine or in the cgroup.
 ///
 /// # Errors
-/// [`Error::Usage`] if the job sets no limit and free memory can't be read.
+/// [`Error::Usage`] if the job sets no limit and the amount of free memory can't be read.
 pub fn host_memory(limits: &Limits) -> Result<u64> {
     if let Some(limit) = limits.host_memory {
         return Ok(limit);

@@ -1,9 +1,9 @@
 //! Measured times of stages in earlier runs, as ratios to the times that the rates of
 //! [`crate::job::plan::cost_model`] predict. Later plans multiply their predictions by these ratios.
 //!
-//! They are kept in one small file in the user's cache folder, next to compiled kernels, for all machines that share
-//! the folder. The file is only a hint: no stage's key depends on it, a damaged file is ignored, and it is always
-//! replaced as a whole.
+//! The ratios are stored in one small file in the user's cache folder, next to compiled kernels, for all machines
+//! that share the folder. The file is only a hint: no stage's key depends on it, a damaged file is ignored, and it is
+//! always replaced as a whole.
 
 use crate::algo::Cost;
 use crate::config::{InputSpec, Job};
@@ -23,32 +23,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Version of the file. It changes when a record changes its meaning, which includes a change of the rates.
+/// Version of the file's format. It changes when the meaning of a record changes, which includes a change of the
+/// rates.
 const SCHEMA: u32 = 1;
-/// Largest number of records of one stage on one machine. The oldest are dropped first.
+/// Maximum number of records per stage and machine. The oldest are dropped first.
 const OF_A_STAGE: usize = 8;
-/// Largest number of records of all stages and machines. The oldest are dropped first.
+/// Maximum number of records in total. The oldest are dropped first.
 const ALL: usize = 512;
-/// Number of records whose median a plan uses. They are the records of the inputs closest in size.
+/// Number of records whose median a plan uses: those of the inputs that are closest in size.
 const NEAREST: usize = 5;
-/// Number of different stages whose records are enough to predict a stage without records.
+/// Minimum number of stages that must have records on a machine to predict a stage that has none.
 const MOST_STAGES: usize = 3;
-/// Size in bytes from which the file is ignored.
+/// Maximum size of the file in bytes. A larger file is ignored.
 const TOO_LARGE: u64 = 1 << 20;
-/// Shortest measured time, in seconds, from which a speed is derived. Starting threads dominates shorter runs.
+/// Minimum measured time, in seconds, to derive a speed. In shorter runs, the time to start threads dominates.
 const TOO_SHORT: f64 = 0.03;
-/// Shortest predicted time, in seconds, from which a speed is derived. Syncing a file takes as long for ten edges as
-/// for many, so a stage with a tiny predicted time would look immensely slow.
+/// Minimum predicted time, in seconds, to derive a speed. Syncing a file takes as long for ten edges as for many, so
+/// a stage with a tiny predicted time would look immensely slow.
 const TOO_LITTLE: f64 = 0.003;
 
 /// Measured speed of one stage in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct SpeedRecord {
-    /// Label of the stage: its name and properties that decide its speed, such as the format of the input.
+    /// Label of the stage: its name and properties that affect its speed, such as the format of the input.
     stage: String,
     bench: Hardware,
     edges: u64,
-    /// Measured seconds divided by the seconds that the rates predict.
+    /// Measured time divided by the time that the rates predict.
     ratio: f64,
 }
 
@@ -59,7 +60,8 @@ struct Speeds {
     records: Vec<SpeedRecord>,
 }
 
-/// Factor by which a predicted time is multiplied, and the factor within which the product is likely right.
+/// Factor by which a predicted time is multiplied (`ratio`), and the factor within which the product is likely right
+/// (`within`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Correction {
     ratio: f64,
@@ -71,8 +73,8 @@ impl Speeds {
         gpu::cache().map(|folder| folder.join("speeds.json"))
     }
 
-    /// Returns the content of the file of speeds; no records if it can't be read. A job plans several times, and a
-    /// process may run many jobs, so the file is read again only if it was replaced.
+    /// Returns the content of the file; no records if it can't be read. A job plans several times, and a process may
+    /// run many jobs, so the file is read again only if it was replaced.
     fn load() -> Arc<Speeds> {
         type Version = (u64, u64, SystemTime);
         static LAST: Mutex<Option<(Version, Arc<Speeds>)>> = Mutex::new(None);
@@ -95,7 +97,7 @@ impl Speeds {
         speeds
     }
 
-    /// Adds a record, and drops old ones if there are too many.
+    /// Adds a record, and drops the oldest ones if there are too many.
     fn add(&mut self, record: SpeedRecord) {
         let alike = |other: &SpeedRecord| (&other.stage, &other.bench) == (&record.stage, &record.bench);
         if self.records.iter().filter(|other| alike(other)).count() >= OF_A_STAGE
@@ -117,12 +119,12 @@ impl Speeds {
 
     /// Returns the correction for `stage` with `edges` edges on the machine and device `bench`. It is taken from
     /// earlier runs of the stage on this machine; else from runs of the stage on the same CPU model; else from other
-    /// stages on this machine; else it is 1.
+    /// stages on this machine; else the ratio is 1.
     fn correction(&self, stage: &str, bench: &Hardware, edges: u64) -> Correction {
         let ratios = |wanted: &dyn Fn(&SpeedRecord) -> bool| {
             let apart =
                 |record: &SpeedRecord| ((edges.max(1) as f64).log2() - (record.edges.max(1) as f64).log2()).abs();
-            // Among equal sizes the newest comes first.
+            // Among records of the same size, the newest comes first.
             let mut found: Vec<_> =
                 self.records.iter().rev().filter(|record| wanted(record)).map(|r| (apart(r), r.ratio)).collect();
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -141,8 +143,8 @@ impl Speeds {
         if let Some(ratio) = median(&ratios(&|record| record.stage == stage && is_like(&record.bench))) {
             return Correction { ratio, within: 1.6 };
         }
-        // A machine that is slow at most stages is likely slow at the others. Three stages are required because
-        // ingest alone also waits for the disk and for fresh memory.
+        // A machine that is slow at most stages is likely slow at the others. Three stages are required because the
+        // time of ingest alone also depends on the disk and on the kernel's allocation of memory.
         let there = self.records.iter().filter(|record| record.bench == *bench);
         let stages: BTreeSet<&str> = there.map(|record| record.stage.as_str()).collect();
         match median(&ratios(&|record| record.bench == *bench)) {
@@ -164,7 +166,7 @@ pub(crate) struct TimeModel {
     gpu: Hardware,
     preparers: Preparers,
     edges: u64,
-    /// Formats of the input.
+    /// Names of the input's file formats.
     formats: String,
 }
 
@@ -194,8 +196,8 @@ impl TimeModel {
         TimeModel { speeds: Speeds::load(), cpu, gpu, preparers, edges, formats }
     }
 
-    /// Returns the time of the preparation stage `name`, for which the rates predict `seconds` and which sends
-    /// `exchange` bytes. The work depends on the size of the graph alone, so its amount is certain.
+    /// Returns the predicted time of the preparation stage `name`, for which the rates predict `seconds` and which
+    /// sends `exchange` bytes. The amount of work is certain, because it depends only on the size of the graph.
     pub(crate) fn of_preparing(&self, name: &str, seconds: f64, exchange: u64) -> Time {
         let label = match name {
             "dictionary" | "number" | "ingest" | "partition" | "weights" => format!("{name} of {}", self.formats),
@@ -204,7 +206,7 @@ impl TimeModel {
         self.time(label, self.preparers.on_gpu, seconds + self.preparers.exchange(exchange), 1.0)
     }
 
-    /// Returns the time of a task whose estimated work is likely right within a factor of `unsure`.
+    /// Returns the predicted time of a task whose estimated work is likely right within a factor of `unsure`.
     pub(crate) fn of_task(&self, cost: &Cost, on_gpu: bool, unsure: f64) -> Time {
         self.time(cost.label.clone(), on_gpu, cost.seconds + self.preparers.exchange(cost.exchange), unsure)
     }
@@ -218,7 +220,7 @@ impl TimeModel {
     }
 }
 
-/// Returns the formats of an input's files, each once.
+/// Returns the names of the formats of an input's files, each once.
 fn formats(input: &Input) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in input.parts() {
@@ -231,13 +233,13 @@ fn formats(input: &Input) -> String {
     names.join(", ")
 }
 
-/// Returns the ratio of measured to predicted time; `None` if the times are too short.
+/// Returns the ratio of measured to predicted time; `None` if either time is too short for a reliable ratio.
 fn ratio(seconds: f64, modelled: f64) -> Option<f64> {
     (seconds >= TOO_SHORT && modelled >= TOO_LITTLE).then_some(seconds / modelled)
 }
 
-/// Records for later plans how long each completed stage took, compared with its prediction. If the records can't be
-/// saved, a debug line is logged.
+/// Records for later plans how long each completed stage took compared with its prediction. If the records can't be
+/// saved, only a debug message is logged.
 pub(crate) fn record_times(planned: Vec<PlannedStage>, ran: &[StageReport]) {
     let mut speeds = None;
     for PlannedStage { name, time, kind, .. } in planned {
@@ -301,7 +303,8 @@ mod tests {
         assert_eq!(found.within, 2.0, "they are far apart");
     }
 
-    /// Searching a graph of ten edges takes only as long as syncing its result files, so its time says nothing.
+    /// Checks that short times are ignored: searching a graph of ten edges takes only as long as syncing its result
+    /// files.
     #[test]
     fn short_times_give_no_speed() {
         assert_eq!(ratio(0.6, 0.3), Some(2.0));

@@ -9,23 +9,23 @@ pub struct PlannedStage {
     pub name: &'static str,
     /// True if an earlier run completed the stage.
     pub done: bool,
-    /// Largest host memory of a rank while the stage runs, in bytes.
+    /// Maximum host memory of a rank while the stage runs, in bytes.
     pub host_memory: u64,
-    /// Smallest host memory of a rank with which the stage can run, in bytes. The memory that a rank takes before any
+    /// Minimum host memory of a rank with which the stage can run, in bytes. The memory that a rank uses before any
     /// stage is not included.
     #[serde(skip)]
     pub(crate) least: u64,
-    /// Smallest host memory of a rank while it sends edges to other ranks, in bytes, without the edges in flight; 0 if
-    /// the stage sends no edges.
+    /// Minimum host memory of a rank while it sends edges to other ranks, in bytes, not including the edges in
+    /// flight; 0 if the stage sends no edges.
     #[serde(skip)]
     pub(crate) exchanging: u64,
-    /// Largest GPU memory of a rank while the stage runs, in bytes.
+    /// Maximum GPU memory of a rank while the stage runs, in bytes.
     pub gpu_memory: u64,
-    /// Largest size of the workdir while the stage runs, in bytes.
+    /// Maximum size of the workdir while the stage runs, in bytes.
     pub disk: u64,
-    /// Bytes that all ranks together send to other ranks (approximate).
+    /// Number of bytes that all ranks together send to other ranks (approximate).
     pub exchange: u64,
-    /// Bytes of files that all ranks together read in random order.
+    /// Size in bytes of the files that all ranks together read in random order.
     #[serde(skip)]
     pub(crate) cached: u64,
     /// Time that the stage takes (approximate).
@@ -39,14 +39,14 @@ pub struct PlannedStage {
 /// Predicted time of a stage.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Time {
-    /// Predicted seconds.
+    /// Predicted time in seconds.
     pub seconds: f64,
-    /// Likely range of the seconds, from lowest to highest.
+    /// Likely range of the time in seconds: lowest and highest value.
     pub seconds_range: [f64; 2],
-    /// Seconds that the rates alone predict. After the stage has run, the measured time is compared with them.
+    /// Time in seconds that the rates alone predict. After the stage has run, the measured time is compared with it.
     #[serde(skip)]
     pub(super) modelled: f64,
-    /// Label of the stage: its name and properties that decide its speed, such as the format of the input.
+    /// Label of the stage: its name and properties that affect its speed, such as the format of the input.
     #[serde(skip)]
     pub(super) stage: String,
     #[serde(skip)]
@@ -63,29 +63,29 @@ pub(super) struct Hardware {
     pub(super) processor: String,
     /// `debug` or `release`; debug builds are slower.
     pub(super) build: String,
-    /// The GPU that did the work, or `cpu`.
+    /// Name of the GPU that did the work, or `cpu`.
     pub(super) device: String,
     pub(super) ranks: usize,
-    /// Threads per rank.
+    /// Number of threads per rank.
     pub(super) threads: usize,
 }
 
 /// The part of a job that a stage belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum StageKind {
-    /// Stages that read the input and order its vertices.
+    /// A stage that reads the input or orders its vertices.
     #[default]
     Order,
-    /// Stages that build the blocks.
+    /// A stage that builds the blocks.
     Blocks,
-    /// A stage that builds a part of the graph which only some tasks need.
+    /// A stage that builds a part of the graph that only some tasks need.
     Part,
-    /// A task of the job: its index among the tasks, and its number of trials.
+    /// A task of the job: (its index among the tasks, its number of trials).
     Task(usize, u32),
 }
 
-/// Changes `disk` of each stage, which is the number of bytes that the stage writes, to the size of the workdir after
-/// the stage. The stages run one after another, and the workdir has `disk` bytes before the first.
+/// Changes `disk` of each stage from the number of bytes that the stage writes to the size of the workdir after the
+/// stage. The stages run one after another, and the workdir has `disk` bytes before the first.
 pub(crate) fn stacked(
     stages: impl IntoIterator<Item = PlannedStage>,
     mut disk: u64,

@@ -21,17 +21,18 @@ pub struct TaskResult {
     /// Name of the algorithm.
     #[serde(skip)]
     pub name: String,
-    /// The fields of the result, and details of how the result was found.
+    /// The fields of the result, and details of how it was computed.
     #[serde(flatten)]
     pub fields: Value,
-    /// Median of `trials`, in seconds.
+    /// Median of `trials`: the time of a trial in seconds.
     pub seconds: f64,
-    /// Seconds of every trial.
+    /// Time in seconds of every trial.
     pub trials: Vec<f64>,
-    /// The result in words; the report has its main line. `None` if this version does not have the algorithm.
+    /// The result in words, of which only the main line is serialised. `None` if this version does not have the
+    /// algorithm.
     #[serde(serialize_with = "main_of", skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// The job that found the result, if the job that ran last has no table of this algorithm.
+    /// The job that computed the result; `None` if it is the job that ran last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<ResultOrigin>,
 }
@@ -41,8 +42,8 @@ fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::O
 }
 
 impl TaskResults {
-    /// Returns the results of all finished tasks. Results of the job that ran last show at most `trials` trials. `own`
-    /// are the tasks of the calling job, which decide how the answers of these tasks are printed.
+    /// Returns the results of all complete tasks. For results of the job that ran last, at most `trials` trials are
+    /// included. `own` are the tasks of the calling job, whose options determine how their answers are printed.
     pub fn of(manifest: &Manifest, trials: usize, own: &[Arc<dyn Task>]) -> TaskResults {
         let result = |(name, record): (&str, &TaskRecord)| {
             let is_asked = manifest.asked.iter().any(|asked| asked == name);
@@ -60,7 +61,7 @@ impl TaskResults {
     }
 }
 
-/// Merges the fields of two objects; lists of the same length are merged element by element.
+/// Merges the fields of two objects. Arrays of the same length are merged element by element.
 fn merge(found: Value, details: Value) -> Value {
     match (found, details) {
         (Value::Object(mut found), Value::Object(details)) => {
@@ -87,7 +88,8 @@ impl Serialize for TaskResults {
 }
 
 impl TaskResult {
-    /// Returns the answer with the size of the input and the time, such as `triangles 45  ...  counted in 0.1 s`.
+    /// Returns the answer with the size of the input (`size`) and the time, such as `triangles 45  ...  counted in
+    /// 0.1 s`.
     pub(crate) fn line(&self, size: &str) -> String {
         let times = || self.trials.iter().copied();
         let spread = match (times().reduce(f64::min), times().reduce(f64::max)) {

@@ -1,4 +1,4 @@
-//! `report.json`: what a run did and found, in seconds and bytes.
+//! `report.json`: what a run did and computed, with times in seconds and sizes in bytes.
 
 use crate::error::Result;
 use crate::graph::bins::Bin;
@@ -12,7 +12,7 @@ use crate::store::replace::replace;
 use serde::Serialize;
 use std::path::Path;
 
-/// Report of one run. `docs/reference/report.md` describes the fields, which are a contract with users.
+/// Report of one run. `docs/reference/report.md` describes the fields, which are a stable interface for users.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // each is named in the contract
 pub struct Report {
@@ -56,7 +56,7 @@ pub struct LimitsReport {
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum InputReport {
-    /// The input is a set of edges.
+    /// Input that consists of edges.
     Edges {
         path: String,
         bytes: u64,
@@ -67,7 +67,7 @@ pub enum InputReport {
         first_id: FirstId,
         counts_from_one: bool,
     },
-    /// The input is a list.
+    /// Input that is a list.
     List { path: String, bytes: u64, elements: u64 },
 }
 
@@ -76,31 +76,31 @@ pub enum InputReport {
 pub struct GraphReport {
     pub vertices: u64,
     pub isolated: u64,
-    /// Vertices with an edge that is not a loop.
+    /// Number of vertices that have an edge other than a self-loop.
     pub with_edges: u64,
     /// Largest id of a vertex; `None` if there is no vertex.
     pub largest_id: Option<InputId>,
     pub edges: u64,
     pub max_degree: u64,
     pub blocks: u64,
-    /// True if the prepared graph stays in the workdir.
+    /// True if the prepared graph remains in the workdir.
     pub kept: bool,
-    /// The ids by which results are ordered.
+    /// Which ids the rows of results belong to.
     pub ids: ResultOrder,
-    /// Histogram of the vertices by degree in the input.
+    /// Histogram of the degrees of the vertices in the input.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degrees: Vec<Bin>,
 }
 
-/// The ids by which results are ordered.
+/// Which ids the rows of results belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResultOrder {
-    /// The ids of the input: row `i` of a result belongs to id `i`.
+    /// Ids of the input: row `i` belongs to id `i`.
     Input,
-    /// The sorted list of ids that occur: row `i` belongs to the `i`-th id of `out/ids.npy`.
+    /// Sorted list of the ids that occur: row `i` belongs to the `i`-th id of `out/ids.npy`.
     Sorted,
-    /// The sorted list of strings that occur: row `i` belongs to line `i`, from 0, of `out/ids.txt`.
+    /// Sorted list of the string ids that occur: row `i` belongs to line `i` (0-based) of `out/ids.txt`.
     Strings,
 }
 
@@ -111,16 +111,16 @@ pub struct StageReport {
     #[serde(flatten)]
     pub figures: StageMeasurements,
     pub resumed: bool,
-    /// Processor time of each rank in this run, in seconds; empty if an earlier run completed the stage.
+    /// CPU time of each rank in this run, in seconds; empty if an earlier run completed the stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu_seconds: Vec<f64>,
-    /// Seconds in which the GPU of each rank computed in this run; empty if they are not known.
+    /// Time in which the GPU of each rank computed in this run, in seconds; empty if not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpu_seconds: Vec<f64>,
 }
 
-/// Merges the parts of each stage. The measurements of a stage become totals over this run and all runs `before` it. A
-/// stage counts as resumed if this run did no part of it.
+/// Merges the entries of each stage. The measurements of a stage become totals over this run and all runs `before`
+/// it. A stage is marked as resumed if this run did none of its work.
 pub(crate) fn in_all(parts: Vec<StageReport>, before: &StageTotals) -> Vec<StageReport> {
     let mut stages: Vec<StageReport> = Vec::new();
     for mut part in parts {
@@ -143,13 +143,13 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &StageTotals) -> Vec<Stage
     stages
 }
 
-/// Adds `more` to `sums`, rank by rank. An empty list stands for unknown numbers.
+/// Adds `more` to `sums`, rank by rank. An empty slice stands for unknown times.
 fn add(sums: &mut Vec<f64>, more: &[f64]) {
     sums.resize(sums.len().max(more.len()), 0.0);
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
-/// Returns the median. For an even number of values, it is the mean of the two middle values.
+/// Returns the median; for an even number of values, the mean of the two middle ones; 0 for an empty slice.
 pub(crate) fn median(seconds: &[f64]) -> f64 {
     let mut sorted = seconds.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -160,10 +160,10 @@ pub(crate) fn median(seconds: &[f64]) -> f64 {
 }
 
 impl Report {
-    /// Version of the report. It changes when a field changes its meaning or is removed.
+    /// Version of the report's format. It changes when the meaning of a field changes or a field is removed.
     pub const SCHEMA: u32 = 1;
 
-    /// Returns true if the report at `path` has the same job, graph and results.
+    /// Returns true if the report at `path` has the same format version, job, graph and results as this one.
     pub(crate) fn has_same_results(&self, path: &Path) -> bool {
         let read = |text: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&text).ok();
         let (there, mine) = (regular::read(path).ok().and_then(read), serde_json::to_vec(self).ok().and_then(read));
@@ -171,7 +171,7 @@ impl Report {
         ["schema", "job", "graph", "results"].into_iter().all(same)
     }
 
-    /// Replaces `report.json` in `workdir`. Returns its length and checksum.
+    /// Writes this report to `report.json` in `workdir`, replacing an older one. Returns its length and checksum.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -184,7 +184,8 @@ impl Report {
         Ok(Output::of(&text))
     }
 
-    /// Returns the text that `gpugraph run` prints at the end: a line for each task of the job in `workdir`.
+    /// Returns the text that `gpugraph run` prints at the end: a line for each task of the job. `workdir` is the
+    /// job's workdir.
     pub fn answer(&self, workdir: &Path) -> String {
         let size = match (&self.graph, &self.input) {
             (Some(GraphReport { vertices, with_edges, largest_id, edges, .. }), _) => {

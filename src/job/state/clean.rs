@@ -1,5 +1,5 @@
-//! Removes the files of a job: the files that can be rebuilt, or all files. Files that gpugraph did not write are never
-//! touched.
+//! Removes the files of a job: either the files that can be rebuilt, or all of them. Files that gpugraph did not
+//! write are never touched.
 
 use crate::error::{Error, Result};
 use crate::job::state::lock::{Lock, Reader};
@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Carries out `gpugraph clean`: removes the prepared graph and, if the job is finished, its journals and
-/// checkpoints. With `all`, removes everything that a job wrote. Otherwise an unfinished job keeps its copies of
-/// standard input. Returns a description of what was removed.
+/// Runs `gpugraph clean`: removes the prepared graph and, if the job is complete, its journals, checkpoints and
+/// copies of input streams. With `all`, removes everything that a job wrote. Returns a description of what was
+/// removed.
 ///
 /// # Errors
 /// [`Error::Usage`] for a folder that is not a workdir, [`Error::Busy`] while a job uses it or reads its graph,
@@ -22,7 +22,7 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
     require_workdir(workdir)?;
     let _lock = Lock::acquire_to_remove(workdir)?;
     Reader::refuse(workdir)?;
-    // A damaged manifest does not show that the job is done, so the journals and checkpoints are kept.
+    // A damaged manifest does not prove that the job is complete, so the journals and checkpoints are kept.
     let finished = Manifest::load(workdir).ok().flatten().is_some_and(|m| m.stopped.is_none());
     let mut freed = Vec::new();
     let mut take = |name: &str| -> Result<()> {
@@ -49,7 +49,7 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
     })
 }
 
-/// Returns an error for a folder that no job ever worked in, even if it contains files with the names that jobs use.
+/// Returns an error for a folder in which no job ever ran, even if it contains files with the names that jobs use.
 fn require_workdir(workdir: &Path) -> Result<()> {
     std::fs::read_dir(workdir).map_err(|e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => workdir::of_no_job(workdir),
@@ -75,7 +75,7 @@ pub fn everything(workdir: &Path) -> Result<()> {
     RESULTS.iter().try_for_each(|name| remove(&workdir.join(name)))
 }
 
-/// Removes a file or a folder. A link is removed itself, not its target.
+/// Removes a file or a folder. A symbolic link is removed itself, not its target.
 fn remove(path: &Path) -> Result<()> {
     let is_folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let result = if is_folder { remove_tree(path) } else { std::fs::remove_file(path) };
@@ -85,12 +85,12 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder with all threads, because one thread takes a second to free the pages of 20 GB.
+/// Removes a folder, using all threads. A single thread would take a second to free the page cache of 20 GB.
 fn remove_tree(path: &Path) -> std::io::Result<()> {
     let entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
     let files = entries.par_iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     files.for_each(|entry| {
-        // Files that could not be removed are reported below.
+        // Files that could not be removed here are reported by `remove_dir_all` below.
         let _ = std::fs::remove_file(entry.path());
     });
     std::fs::remove_dir_all(path)

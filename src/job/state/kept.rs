@@ -1,4 +1,4 @@
-//! A graph that another job kept, named by `[input] prepared`.
+//! Graphs that other jobs kept in their workdirs, for `[input] prepared`.
 
 use crate::config::Job;
 use crate::error::{Error, Result};
@@ -7,13 +7,13 @@ use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use std::path::Path;
 
-/// Returns an error unless the graph that the job of `workdir` kept is whole.
+/// Returns an error unless the graph that the job of `workdir` kept is intact.
 ///
 /// # Errors
 /// [`Error::Busy`] while that job runs, errors of [`open`], [`Error::Corrupt`] if a block is damaged.
 pub(crate) fn check(workdir: &Path) -> Result<()> {
     // The blocks of a running job may be incomplete or about to be removed. A job that starts later can't affect
-    // pages that are already mapped here.
+    // pages that are already mapped into this process.
     if let Some(owner) = Lock::owner(workdir) {
         match owner.liveness() {
             Liveness::Alive => return Err(Error::Busy { workdir: workdir.to_owned(), owner: owner.to_string() }),
@@ -27,10 +27,10 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
     graph.block_store.verify(crate::process::signals::check)
 }
 
-/// Makes the ids of a kept graph count from the first id that `job` asks for: 0 or 1.
+/// Makes the ids of a kept graph 0-based or 1-based, as `job` requests.
 ///
 /// # Errors
-/// [`Error::Usage`] if the job asks for ids that count from 1, and the graph's file did not.
+/// [`Error::Usage`] if `job` requests 1-based ids, but the graph was read from an input with 0-based ids.
 pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()> {
     job.check_first_id(graph.info.counts_from_one, &workdir.display().to_string())?;
     graph.info.first_id = job.first_id;
@@ -38,7 +38,7 @@ pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()>
 }
 
 /// Returns an error if a task of `job` reads weights and the graph has none. `workdir` is the workdir of the job that
-/// kept the graph, which the error names; `None` for a graph that a program built.
+/// kept the graph, for the message; it is `None` for a graph that the caller of the library built.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -56,7 +56,7 @@ pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: Option<&Path>) ->
     }))
 }
 
-/// Opens the graph that the job of `workdir` kept, without reading all of it.
+/// Opens the graph that the job of `workdir` kept, without reading all of its blocks.
 ///
 /// # Errors
 /// [`Error::Input`] if no graph was kept, [`Error::Corrupt`], [`Error::Io`].

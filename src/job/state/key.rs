@@ -1,4 +1,4 @@
-//! Keys of stages and graphs: hashes of everything that a result depends on.
+//! Keys of stages and graphs. A key is a hash of everything that a result depends on.
 
 use crate::formats::WeightType;
 use crate::graph::weights::stored::GraphWeights;
@@ -10,8 +10,8 @@ pub(crate) fn hex(key: u64) -> String {
     format!("{key:016x}")
 }
 
-/// Returns the key of a stage: the hash of everything that its result depends on. The parts are numbers, texts, lists,
-/// and objects with texts as keys, which can always be written as JSON.
+/// Returns the key of a stage. It is a hash of the stage's name, the format version of graph files, and `parts`.
+/// `parts` may consist of numbers, strings, lists, and maps with string keys, which can always be serialised as JSON.
 pub fn key<T: Serialize>(stage: &str, parts: &T) -> u64 {
     let text = serde_json::to_string(parts);
     debug_assert!(text.is_ok(), "{stage}: {text:?}");
@@ -19,19 +19,20 @@ pub fn key<T: Serialize>(stage: &str, parts: &T) -> u64 {
     xxh3_64(format!("{stage} {} {text}", crate::graph::layout::FORMAT_VERSION).as_bytes())
 }
 
-/// Returns the key of the merged rows (all neighbours) of a directed graph.
+/// Returns the key of the merged rows of a directed graph, which contain all neighbours; `content` is the graph's
+/// hash.
 pub(crate) fn merged_key(content: u64) -> u64 {
     key("merged", &content)
 }
 
-/// Returns the record of the weights in a graph with hash `content`. The weights are of type `kind`, and `checksum`
+/// Returns the record of the weights of the graph with hash `content`. The weights are of type `kind`, and `checksum`
 /// is the checksum of their own file, if they have one.
 pub(crate) fn weights_of(content: u64, kind: WeightType, checksum: u64) -> GraphWeights {
     let key = key("weights", &(content, kind, checksum));
     GraphWeights { kind, checksum, key, list: if kind.is_wide() { key } else { 0 } }
 }
 
-/// Returns the record of the weights in merged rows, given the record of the weights in the directed graph.
+/// Returns the record of the weights in merged rows, given the record of the directed graph's weights.
 pub(crate) fn merged_weights(weights: GraphWeights) -> GraphWeights {
     GraphWeights { key: key("merged weights", &weights.key), ..weights }
 }

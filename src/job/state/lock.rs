@@ -1,12 +1,14 @@
 //! Ensures that one process at a time uses a workdir, even on cluster file systems whose locks are unreliable.
 //!
-//! Two things guard a workdir: a lock by the kernel (`flock` on `lock`) and a record of its owner
-//! (`lock.owner.json`). The record is needed because the kernel's lock is per node on some Lustre mounts and missing
-//! on others. While it holds the lock, the owner also increments a number in `lock` every 5 s: its heartbeat.
+//! Two things protect a workdir: a kernel lock (`flock` on the file `lock`) and a record of its owner
+//! (`lock.owner.json`). The record is needed because `flock` works only within a node on some Lustre mounts and not
+//! at all on others. While it holds the lock, the owner also increments a number in the file `lock` every 5 s: its
+//! heartbeat.
 //!
-//! A process that finds a record, and the kernel's lock free or unavailable, decides as follows:
+//! If a process (the newcomer) finds an owner's record, and the kernel lock is free or not supported, it decides as
+//! follows:
 //!
-//! | owner's record says | then |
+//! | owner's record | decision |
 //! |---|---|
 //! | same boot, same pid namespace | alive if a process with its pid and start time exists: the newcomer is refused. Otherwise dead |
 //! | same boot, other pid namespace (a container) | pids can't be compared. A free kernel lock proves it dead, as both run on one kernel; without a kernel lock, wait for its heartbeat |
@@ -14,16 +16,16 @@
 //! | other host, same scheduler job, restarted since | the scheduler ends a job before it restarts it: dead |
 //! | other host otherwise | neither a free lock nor another job's id proves anything (a job submitted twice has two ids): wait for its heartbeat |
 //!
-//! The standard library takes the kernel's lock (`File::try_lock`), so a crate such as fd-lock would add nothing.
+//! The standard library's `File::try_lock` takes the kernel lock, so a crate such as fd-lock would add nothing.
 //!
-//! A job that reads the graph in another job's workdir has its own record and heartbeat there, in `readers`, under
-//! the same rules. The owner of the workdir checks for readers before it changes or removes the graph. Readers check
-//! for an owner after they have written their record.
+//! A job that reads the graph in another job's workdir has its own record and heartbeat there, in the folder
+//! `readers`, and the same rules apply. The owner of the workdir checks for readers before it changes or removes the
+//! graph. Readers check for an owner after they have written their record.
 //!
 //! To wait for a heartbeat, a process watches the number for 20 s. If the number changes, the owner is alive and the
-//! newcomer is refused; otherwise the owner is dead. This compares only two readings by one process, so clocks may
-//! differ between hosts. Only a record whose file is more than 15 minutes old counts as dead at once. An owner that
-//! was suspended for that long finds the other process's record at its next beat, and stops.
+//! newcomer is refused; otherwise the owner is dead. This compares only two readings by one process, so the clocks of
+//! hosts may differ. Only a record whose file is more than 15 minutes old is treated as dead at once. An owner that
+//! was suspended for that long finds the other process's record at its next heartbeat, and stops.
 
 use crate::store::regular;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -43,12 +45,13 @@ use crate::store::replace::replace;
 
 /// Interval between heartbeats.
 const BEAT: Duration = Duration::from_secs(5);
-/// Time without a heartbeat after which an owner counts as dead: four beats.
+/// Time without a heartbeat after which an owner is treated as dead: four heartbeats.
 const SILENCE: Duration = Duration::from_secs(20);
-/// Age at which a record counts as dead without waiting. It is long because clocks may differ by minutes.
+/// Age of a record from which its owner is treated as dead without waiting. It is long because clocks may differ by
+/// minutes.
 const LONG_AGO: Duration = Duration::from_secs(15 * 60);
 
-/// The process that uses, or used, a workdir.
+/// A process that uses or used a workdir.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Owner {
     /// Host name.
@@ -57,22 +60,22 @@ pub struct Owner {
     pub pid: u32,
     /// Start time of the process in clock ticks since boot. It distinguishes a reused pid from the original one.
     pub start: u64,
-    /// Id that the kernel gave to the boot of the host during which the process started.
+    /// Boot id of the host (`/proc/sys/kernel/random/boot_id`) when the process started.
     pub boot: String,
     /// Pid namespace of the process. Pids of different namespaces, such as containers, can't be compared.
     pub namespace: String,
-    /// Job id of the scheduler, if the process ran under one.
+    /// Job id in the scheduler (Slurm or PBS), if the process runs in a scheduler job.
     pub scheduler_job: Option<String>,
-    /// The number of times the scheduler had restarted that job.
+    /// Number of times the scheduler has restarted the scheduler job.
     pub restarts: u64,
-    /// Time at which the process took the workdir, as `2026-11-20T12:00:00Z`.
+    /// Time at which the process locked the workdir, as `2026-11-20T12:00:00Z`.
     pub since: String,
     /// Workdir of the process's own job, if the process only reads the graph in this workdir.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_for: Option<PathBuf>,
 }
 
-/// State of an owner, as far as this process can determine it without waiting.
+/// State of an owner, as far as it can be determined without waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
     /// The process that owns the workdir runs on this machine.
@@ -93,11 +96,11 @@ impl std::fmt::Display for Owner {
 }
 
 impl Owner {
-    /// Returns the record of this process.
+    /// Returns a record that describes this process.
     fn of_this_process() -> Owner {
         let pid = std::process::id();
         let variable = |name: &str| std::env::var(name).ok();
-        // Slurm gives the last task of an array the id of the array itself.
+        // Slurm gives the last task of a job array the id of the array itself.
         let task = || Some(format!("{}_{}", variable("SLURM_ARRAY_JOB_ID")?, variable("SLURM_ARRAY_TASK_ID")?));
         let job = task().or_else(|| variable("SLURM_JOB_ID")).or_else(|| variable("PBS_JOBID"));
         let restarts = variable("SLURM_RESTART_COUNT").and_then(|n| n.parse().ok());
@@ -114,7 +117,7 @@ impl Owner {
         }
     }
 
-    /// Returns whether the process still runs, as far as that can be seen without waiting.
+    /// Returns whether the process still runs, as far as that can be determined without waiting.
     pub fn liveness(&self) -> Liveness {
         self.liveness_seen_by(&Owner::of_this_process())
     }
@@ -133,12 +136,12 @@ impl Owner {
     }
 }
 
-/// Returns the start time of a process in clock ticks since boot; `None` if there is no such process or only its
+/// Returns the start time of a process in clock ticks since boot; `None` if the process does not exist or is a
 /// zombie.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The command may contain blanks and parentheses; the fields after its last parenthesis do not.
+    // The command name may contain blanks and parentheses; the fields after its closing parenthesis do not.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X") {
@@ -147,36 +150,37 @@ fn start_of(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// The exclusive right to write in a workdir. It ends when this value is dropped.
+/// Lock on a workdir: the exclusive right to write there. It is released when this value is dropped.
 #[derive(Debug)]
 pub struct Lock {
     workdir: PathBuf,
-    /// Holds the record and the heartbeat until the lock is dropped.
+    /// Owns the record and the heartbeat until the lock is dropped.
     _presence: Presence,
 }
 
 /// A notice in another job's workdir that this job reads the graph there. It is removed when this value is dropped.
-/// Processes that leave the graph unchanged may still work in that workdir.
+/// Processes that do not change the graph may still use that workdir.
 #[derive(Debug)]
 pub struct Reader {
     presence: Option<Presence>,
     beat: PathBuf,
 }
 
-/// Record and heartbeat of a process in a workdir. Both end when this value is dropped.
+/// Record and heartbeat of a process in a workdir. When this value is dropped, the heartbeat stops and the record is
+/// removed.
 #[derive(Debug)]
 struct Presence {
     record: PathBuf,
     owner: Owner,
-    /// The thread of the heartbeat, which ends when the channel to it is closed.
+    /// The heartbeat thread, which ends when the channel to it is closed.
     thread: Option<(Sender<()>, JoinHandle<()>)>,
-    /// Holds the kernel's lock; dropped last.
+    /// The file with the kernel lock; dropped last.
     _file: Arc<File>,
 }
 
 impl Lock {
-    /// Creates the workdir if it does not exist, and takes it for this process. The workdir of a dead owner is taken
-    /// over, with a line in the log. Watching for a heartbeat may take 20 s.
+    /// Creates the workdir if it does not exist, and locks it for this process. If the previous owner is dead, takes
+    /// its lock over and logs this. May wait 20 s for a heartbeat.
     ///
     /// # Errors
     /// [`Error::Busy`] with host and pid of a live owner, [`Error::Io`] or [`Error::DiskFull`] if the folder or the
@@ -185,7 +189,7 @@ impl Lock {
         Lock::take(workdir, false)
     }
 
-    /// Takes the workdir like [`Self::acquire`], after waiting for its owner to end. Checks every two seconds.
+    /// Waits until nobody uses the workdir, and locks it like [`Self::acquire`]. It checks every two seconds.
     ///
     /// # Errors
     /// Errors of [`Self::acquire`] except [`Error::Busy`]; [`Error::Stopped`] if a signal arrives during the wait.
@@ -208,8 +212,8 @@ impl Lock {
         }
     }
 
-    /// Takes the workdir like [`Self::acquire`], in order to remove files from it. If the disk is too full for the
-    /// owner's record, the kernel's lock alone guards the workdir, because freeing space must not need space.
+    /// Locks the workdir like [`Self::acquire`], in order to remove files from it. If the disk is too full for the
+    /// owner's record, only the kernel lock protects the workdir, because freeing space must not need space.
     ///
     /// # Errors
     /// Errors of [`Self::acquire`].
@@ -251,7 +255,8 @@ impl Lock {
             written => written?,
         }
         if !kernel_lock {
-            // Two newcomers may have found the owner dead at the same time. The record written last wins.
+            // Two newcomers may have found the owner dead at the same time. The process that wrote its record last
+            // wins.
             std::thread::sleep(Duration::from_secs(2));
             if let Some(other) = read_record(&record).filter(|other| *other != me) {
                 return Err(busy(Some(&other)));
@@ -260,15 +265,15 @@ impl Lock {
         Ok(Lock { workdir: workdir.to_owned(), _presence: Presence::begin(record, me, file)? })
     }
 
-    /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if nobody uses
-    /// the workdir. Takes no lock, so it blocks nobody.
+    /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if no process
+    /// uses the workdir. This takes no lock, so it blocks no other process.
     pub fn owner(workdir: &Path) -> Option<Owner> {
         read_record(&workdir.join("lock.owner.json"))
     }
 }
 
 impl Presence {
-    /// Starts a heartbeat in `file` for the process `owner`, which has written `record`.
+    /// Starts a heartbeat in `file` for the process `owner`, whose record has been written already.
     fn begin(record: PathBuf, owner: Owner, file: File) -> Result<Presence> {
         let file = Arc::new(file);
         let (held, released) = channel();
@@ -280,9 +285,9 @@ impl Presence {
 }
 
 impl Reader {
-    /// Writes a notice in the workdir `kept` that the job of the workdir `own` reads its graph. If nothing can be
-    /// written there, logs a warning and returns `None`: the graph can still be read. The caller must check for an
-    /// owner of `kept` afterwards, because that owner checks for readers only after it has taken the workdir.
+    /// Writes a notice to the workdir `kept` that the job of the workdir `own` reads its graph. If nothing can be
+    /// written there, logs a warning and returns `None`, because the graph can still be read. The caller must check
+    /// for an owner of `kept` afterwards, because an owner checks for readers only after it has locked the workdir.
     pub fn enter(kept: &Path, own: &Path) -> Option<Reader> {
         let noted = Reader::note(kept, own);
         noted.inspect_err(|e| tracing::warn!("{e}: nothing keeps others from removing the graph while it is read")).ok()
@@ -302,11 +307,11 @@ impl Reader {
         Ok(Reader { presence: Some(Presence::begin(record, me, file)?), beat })
     }
 
-    /// Returns an error if a job of another workdir reads the graph in `kept`. Only the owner of `kept` calls it.
-    /// Records of dead readers are removed. Watching for a heartbeat may take 20 s.
+    /// Returns an error if a job of another workdir reads the graph in `kept`. Only the owner of `kept` may call it.
+    /// It removes the records of dead readers. May wait 20 s for a heartbeat.
     ///
     /// # Errors
-    /// [`Error::Busy`] that names the reader, [`Error::Stopped`].
+    /// [`Error::Busy`], which names the reader; [`Error::Stopped`].
     pub fn refuse(kept: &Path) -> Result<()> {
         let folder = kept.join(READERS);
         let me = Owner::of_this_process();
@@ -318,7 +323,7 @@ impl Reader {
             if is_alive(&owner, &me, is_free, &beat, &record)? {
                 return Err(Error::Busy { workdir: kept.to_owned(), owner: owner.to_string() });
             }
-            // A record that can't be removed is found dead again next time.
+            // A record that can't be removed now will be recognised as dead again next time.
             let _ = std::fs::remove_file(&beat);
             let _ = std::fs::remove_file(&record);
         }
@@ -331,7 +336,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         drop(self.presence.take());
         let _ = std::fs::remove_file(&self.beat);
-        // The folder stays if there are other readers.
+        // Removes the folder unless there are other readers.
         let _ = self.beat.parent().map(std::fs::remove_dir);
     }
 }
@@ -342,15 +347,15 @@ impl Drop for Presence {
             drop(held);
             let _ = thread.join();
         }
-        // Does not remove another process's record. There is one if this process was suspended and declared dead.
+        // Another process's record is not removed. There is one if this process was suspended and declared dead.
         if read_record(&self.record).as_ref() == Some(&self.owner) {
             let _ = std::fs::remove_file(&self.record);
         }
     }
 }
 
-/// Returns true if the process described by `owner` is alive; `beat` and `record` are its files. `kernel_lock` is
-/// true if nobody else holds the kernel's lock on `beat`.
+/// Returns true if the process described by `owner` is alive. `beat` and `record` are the paths of its heartbeat and
+/// its record. `kernel_lock` is true if no other process holds the kernel lock on `beat`.
 fn is_alive(owner: &Owner, me: &Owner, kernel_lock: bool, beat: &Path, record: &Path) -> Result<bool> {
     match owner.liveness_seen_by(me) {
         Liveness::Alive => Ok(true),
@@ -361,13 +366,14 @@ fn is_alive(owner: &Owner, me: &Owner, kernel_lock: bool, beat: &Path, record: &
     }
 }
 
-/// Opens a file for a heartbeat, or creates it.
+/// Opens or creates a heartbeat file.
 fn open(path: &Path) -> Result<File> {
     let file = regular::open_to_write(OpenOptions::new().read(true).create(true).truncate(false), path);
     file.map_err(|e| Error::io("open", path, e))
 }
 
-/// Reads an owner's record. A torn or foreign record counts as missing; the kernel's lock then decides.
+/// Reads an owner's record. A torn record, or one that this program can't parse, is treated as missing; the kernel
+/// lock then decides.
 fn read_record(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&regular::read(path).ok()?).ok()
 }
@@ -377,12 +383,12 @@ fn write_record(path: &Path, owner: &Owner) -> Result<()> {
     replace(path, &json)
 }
 
-/// Increments the number in the lock file until released. Asks the job to stop if another process has replaced the
-/// record.
+/// Increments the number in the lock file until the lock is released. Requests this job to stop if another process
+/// has replaced the record.
 fn run_heartbeat(file: &File, released: &Receiver<()>, record: &Path, me: &Owner) {
     let mut failed = false;
     for count in 1_u64.. {
-        // Synced so that a network file system shows it to other hosts.
+        // Synced, so that a network file system makes it visible to other hosts.
         let written = file.write_all_at(format!("{count:020}\n").as_bytes(), 0).and_then(|()| sync_file(file, record));
         if let (Err(e), false) = (written, failed) {
             failed = true;
@@ -399,7 +405,7 @@ fn run_heartbeat(file: &File, released: &Receiver<()>, record: &Path, me: &Owner
     }
 }
 
-/// Watches the number in the lock file until it changes (true) or 20 s have passed (false).
+/// Watches the heartbeat in the lock file. Returns true once it changes, and false if it stays the same for 20 s.
 fn heartbeat_changes(path: &Path, record: &Path, owner: &Owner) -> Result<bool> {
     let old = |path: &Path| {
         let modified = std::fs::metadata(path).and_then(|m| m.modified()).ok();

@@ -1,5 +1,5 @@
-//! The manifest records which parts of a job are done. It is one small JSON file, replaced as a whole, whose last
-//! line is a checksum of the others.
+//! The manifest records which stages and tasks of a job are complete. It is one small JSON file, replaced as a whole,
+//! whose last line is a checksum of the lines before.
 
 use crate::algo::{ALGORITHMS, Task};
 use crate::config::{InputKeys, InputSpec, Job};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Version of the manifest. It changes when older manifests can't be read any more.
+/// Version of the manifest's format. It changes when older manifests can't be read any more.
 const SCHEMA: u32 = 2;
 
 /// The manifest of a workdir.
@@ -29,47 +29,48 @@ pub struct Manifest {
     pub job: String,
     /// Input of the job, with absolute paths.
     pub input: Option<InputSpec>,
-    /// Copies of standard input and other streams.
+    /// Record of the copies of standard input and other streams.
     pub spool: Option<Spool>,
     /// Version of gpugraph that wrote the manifest.
     pub version: String,
-    /// Number of times an unfinished job was started again.
+    /// Number of times an incomplete job was resumed.
     pub resumes: u64,
-    /// Seconds of all runs before this one.
+    /// Total time in seconds of all runs before the current one.
     pub seconds: f64,
-    /// Seconds of the current run up to the last save. For a killed run nothing more is known.
+    /// Time in seconds of the current run up to the last save. For a killed run no later time is known.
     pub unfinished: f64,
     /// Number of runs started, including the current one. Starting a finished job again does not count.
     pub runs: u64,
     /// True while a run is in progress, and after a run that was killed.
     pub open: bool,
-    /// Time and bytes spent by all runs before this one, including killed ones.
+    /// Time spent and bytes transferred by all runs before the current one, including killed ones.
     pub spent: StageTotals,
-    /// Time and bytes spent by the current run, up to the last save.
+    /// Time spent and bytes transferred by the current run, up to the last save.
     pub spending: StageTotals,
     /// Why the last run ended, unless it succeeded.
     pub stopped: Option<String>,
     /// Exit code of the last run, if it could record one.
     pub exit_code: Option<u8>,
-    /// True after a damaged manifest was replaced by this one, until results that are in no record are removed.
+    /// True if this manifest replaced a damaged one, and the result files that it does not list have not been removed
+    /// yet.
     #[serde(default)]
     pub is_lost: bool,
-    /// Finished stages of the preparation, by name.
+    /// Completed stages of the preparation, by name.
     pub stages: BTreeMap<String, StageRecord>,
     /// Names of the tasks of the job that ran last, in order.
     pub asked: Vec<String>,
-    /// Tasks that are done or started, by the name of the algorithm.
+    /// Tasks that are complete or in progress, by the name of the algorithm.
     pub tasks: BTreeMap<String, TaskRecord>,
-    /// Files of the job as a whole, by paths relative to the workdir. Result files are recorded with their tasks.
+    /// Files of the job as a whole, by path relative to the workdir. Result files are recorded with their tasks.
     pub outputs: BTreeMap<String, Output>,
-    /// Hash of the contents of the graph that the results belong to.
+    /// Hash of the contents of the graph on which the results were computed.
     content: Option<String>,
-    /// Keys of `[input]` of the job that found the results; `None` in manifests of older versions.
+    /// Keys of `[input]` of the job that computed the results; `None` in manifests of older versions.
     #[serde(default)]
     content_keys: Option<InputKeys>,
 }
 
-/// Record of a finished stage.
+/// Record of a completed stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageRecord {
     /// Hash of everything that the stage's result depends on.
@@ -86,11 +87,11 @@ impl Manifest {
         workdir.join("manifest.json")
     }
 
-    /// Reads the manifest of `workdir`; `None` if there is none.
+    /// Reads the manifest of `workdir`; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if any byte differs from what was written, [`Error::Usage`] for a manifest of another
-    /// version, [`Error::Io`].
+    /// [`Error::Corrupt`] if any byte differs from what was written, [`Error::Usage`] for a manifest in another
+    /// format version, [`Error::Io`].
     pub fn load(workdir: &Path) -> Result<Option<Self>> {
         let path = Self::path(workdir);
         let text = match regular::read(&path) {
@@ -134,9 +135,9 @@ impl Manifest {
         replace(&path, text.as_bytes())
     }
 
-    /// Records that a run starts. If the previous run was killed, adds its time and bytes to the totals. `said` is from
-    /// the status file: the number, the seconds and the spending of the run that wrote that file last. The status file
-    /// is written more often than the manifest, so `said` is used if it belongs to the killed run and is newer.
+    /// Records that a run starts. If the previous run was killed, adds its time and bytes to the totals. `said` comes
+    /// from the status file: (number of the run that wrote it, its seconds, its time and bytes by stage). The status
+    /// file is written more often than the manifest, so `said` is used if it belongs to the killed run and is newer.
     pub fn begin(&mut self, said: Option<(u64, f64, StageTotals)>) {
         let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
         if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {
@@ -148,14 +149,14 @@ impl Manifest {
         self.open = true;
     }
 
-    /// Records that the current run ends, and adds its time and spending to the totals.
+    /// Records that the current run ends, and adds its time and bytes to the totals.
     pub fn close(&mut self, seconds: f64, spent: &StageTotals) {
         (self.unfinished, self.spending, self.open) = (0.0, StageTotals::default(), false);
         self.seconds += seconds;
         self.spent.add(spent);
     }
 
-    /// Records that a run of `job` has started. It counts as killed until it records how it ended.
+    /// Records that a run of `job` has started. Until the run records how it ended, it is considered killed.
     pub fn mark_started(&mut self, job: &str) {
         self.job = job.to_owned();
         self.stopped = Some("killed or lost".into());
@@ -168,56 +169,57 @@ impl Manifest {
         self.exit_code = error.map(Error::exit_code);
     }
 
-    /// Returns the hash of the contents of the graph that the results belong to, if there are any.
+    /// Returns the hash of the contents of the graph that the results belong to; `None` if there is none.
     pub fn content(&self) -> Option<u64> {
         let graph = || self.last::<InputInfo>("relabel").map(|info| info.content);
         self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
     }
 
-    /// Records which graph the results belong to, and the keys of `[input]` of the job that found them.
+    /// Records which graph the results belong to, and the `[input]` keys of the job that computed them.
     pub fn set_content(&mut self, content: u64, keys: &InputKeys) {
         (self.content, self.content_keys) = (Some(hex(content)), Some(keys.clone()));
     }
 
-    /// Returns true if the key `key` of `[input]` had the same value in the job that found the results as in `job`.
+    /// Returns true if `key` of `[input]` has the same value in `job` as in the job that computed the results.
     pub fn is_of_key(&self, key: &str, job: &Job) -> bool {
         self.content_keys.as_ref().is_some_and(|keys| keys.get(key) == job.input_keys.get(key))
     }
 
-    /// Returns the keys of `[input]` whose values differ between the job that found the results and `job`. Each pair
-    /// has the key with its value for the results, then with its value in `job`.
+    /// Returns the keys of `[input]` whose values differ between the job that computed the results and `job`. Each
+    /// element is a pair of texts: the key with its value for the results, and with its value in `job`.
     pub fn other_keys(&self, job: &Job) -> Vec<[String; 2]> {
         self.content_keys.as_ref().map(|keys| keys.differences(&job.input_keys)).unwrap_or_default()
     }
 
-    /// Returns the result of stage `name`, if it is done and has the key `key`.
+    /// Returns the result of stage `name` if it is complete and its key is `key`.
     pub fn found<T: DeserializeOwned>(&self, name: &str, key: u64) -> Option<T> {
         let stage = self.stages.get(name).filter(|stage| stage.key == hex(key))?;
         serde_json::from_value(stage.found.clone()).ok()
     }
 
-    /// Returns the last result of stage `name`, with any key.
+    /// Returns the last result of stage `name`, whatever its key.
     pub fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
     }
 
-    /// Forgets that stage `name` is done, because its result is no longer valid.
+    /// Removes the record that stage `name` is complete, because its result is no longer valid.
     pub fn forget(&mut self, name: &str) {
         self.stages.remove(name);
     }
 
-    /// Records that stage `name` is done.
+    /// Records that stage `name` is complete. `key` is its key, `figures` are its measurements, and `found` is its
+    /// result.
     ///
     /// # Errors
-    /// [`Error::Usage`] if `found` can't be written as JSON.
+    /// [`Error::Usage`] if `found` can't be serialised as JSON.
     pub fn done<T: Serialize>(&mut self, name: &str, key: u64, figures: StageMeasurements, found: &T) -> Result<()> {
         let found = serde_json::to_value(found).map_err(|e| Error::Usage(format!("internal: stage {name}: {e}")))?;
         self.stages.insert(name.to_owned(), StageRecord { key: hex(key), figures, found });
         Ok(())
     }
 
-    /// Returns the records of tasks in the registry's order. Records of algorithms that this version does not have
-    /// come last.
+    /// Returns the task records in the registry's order. Records of algorithms that this version does not know come
+    /// last.
     pub fn tasks_in_order(&self) -> impl Iterator<Item = (&str, &TaskRecord)> {
         let place = |name: &str| ALGORITHMS.iter().position(|algorithm| algorithm.name == name);
         let mut all: Vec<_> = self.tasks.iter().map(|(name, record)| (name.as_str(), record)).collect();
@@ -225,21 +227,21 @@ impl Manifest {
         all.into_iter()
     }
 
-    /// Returns true if `task`, whose key is `key`, has nothing left to do for `job` and its files are whole.
+    /// Returns true if `task`, whose key is `key`, is complete for `job` and its result files are intact.
     pub(crate) fn is_done(&self, job: &Job, task: &dyn Task, key: u64) -> bool {
         let record = self.tasks.get(task.name());
         record.is_some_and(|record| record.is_done(key, job) && record.is_whole(&job.workdir))
     }
 
-    /// Returns true if the workdir has results. Results of another input must not be replaced unless the user asks
-    /// for it.
+    /// Returns true if the workdir contains results. Results of another input must not be replaced unless the user
+    /// requests it.
     pub fn has_results(&self) -> bool {
         !self.outputs.is_empty() || self.tasks.values().any(|task| task.done || !task.outputs.is_empty())
     }
 }
 
-/// Returns the last lines of the manifest file. Every byte of the file is either covered by the checksum or follows
-/// from it.
+/// Returns the last lines of the manifest file, which contain `checksum`, the checksum of all bytes before them. The
+/// checksum protects these lines, too, because it determines every byte of them.
 fn tail(checksum: u64) -> String {
     format!("\"checksum\": \"{checksum:016x}\"\n}}\n")
 }
@@ -261,14 +263,14 @@ mod tests {
         assert_eq!(back.found("ingest", 7), Some(vec![1, 2, 3]));
         assert_eq!(back.found::<Vec<i32>>("ingest", 8), None);
 
-        // If a time were changed by reading it back, the report of a finished job would change, too.
+        // If reading a time back changed its value, the report of a finished job would change, too.
         let seconds: Vec<f64> = (1..500).map(|number| f64::from(number) / 7.3e7).collect();
         manifest.done("ingest", 7, StageMeasurements::default(), &seconds).expect("plain");
         manifest.save(folder.path()).expect("written");
         let back = Manifest::load(folder.path()).expect("read").expect("there");
         assert_eq!((back.found("ingest", 7), &back), (Some(seconds), &manifest));
 
-        // Wedges, triangles and probes may need more than 64 bits.
+        // Counts of wedges, triangles and probes may need more than 64 bits.
         let wide = crate::graph::degrees::DegreeSummary { max_degree: u64::from(u32::MAX), wedges: u128::MAX - 5 };
         manifest
             .done("sort", 8, StageMeasurements { seconds: 1e-7, ..StageMeasurements::default() }, &wide)

@@ -1,13 +1,13 @@
-//! State of a workdir: the manifest of finished stages, the lock of the run that uses it, and rules for removing
-//! files.
+//! State of a workdir: the manifest of completed stages and tasks, the lock of the run that uses the workdir, and
+//! rules for removing files.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `manifest`, `record`, `spooled` | what is done: the stages, each task, and copies of streams |
+//! | `manifest`, `record`, `spooled` | what is complete: the stages, each task, and copies of streams |
 //! | `key` | keys of stages and graphs |
 //! | `finished`, `kept` | finished jobs, and graphs that other jobs kept |
-//! | `lock` | the run that uses the workdir |
-//! | `order_writer` | the order of vertices while it is written |
+//! | `lock` | the lock of the run that uses the workdir |
+//! | `order_writer` | the degree order while it is written |
 //! | `workdir`, `clean` | which folders a job may use, and what it removes there |
 
 pub mod clean;

@@ -1,5 +1,5 @@
-//! Writes the order of vertices in the background while other stages use it. Storing 4 bytes per id takes longer than
-//! starting the next stage.
+//! Writes the degree order (map from dense ids to vertices) in the background while other stages use it. Storing its
+//! 4 bytes per id takes longer than starting the next stage.
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -14,39 +14,39 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
-/// An order of vertices and the thread that stores it. Nobody else may save the manifest until [`Self::finish`] or
+/// The degree order and the thread that stores it. No other thread may save the manifest until [`Self::finish`] or
 /// [`Self::finish_in_background`] is called, or this value is dropped.
 pub struct OrderWriter {
     order: Arc<Relabelled>,
     storing: Option<OrderWriteHandle>,
 }
 
-/// State shared with the thread that writes.
+/// State shared with the writing thread.
 struct WriterState {
-    /// Manifest to save once the order is stored; `None` if others save it by then.
+    /// Manifest to save once the order is stored; `None` if other code saves it.
     manifest: Mutex<Option<Manifest>>,
-    /// True if nobody will read the file any more.
+    /// True if the file will not be read any more, so that the write can be cancelled.
     cancelled: AtomicBool,
 }
 
 impl OrderWriter {
-    /// Wraps an order of vertices that is already stored, or is not to be stored yet.
+    /// Wraps a degree order that is already stored, or that is not to be stored yet.
     pub fn new(order: Relabelled) -> OrderWriter {
         OrderWriter { order: Arc::new(order), storing: None }
     }
 
-    /// Gathers the parts of the order that are on other ranks, if this rank lacks them. Collective.
+    /// Gathers the order from the other ranks, if this rank has only its own part. Collective.
     pub fn complete(&mut self, comm: &Comm) {
         if let Some(order) = Arc::get_mut(&mut self.order) {
             order.complete(comm);
         }
     }
 
-    /// Starts to store the order in the graph's folder under `workdir`. Then saves `manifest`, which says that the
-    /// order is stored.
+    /// Starts to store the order in the graph's folder under `workdir`, and then saves `manifest`, which records that
+    /// the order is stored.
     ///
     /// # Errors
-    /// [`Error::Io`] if the system allows no more threads.
+    /// [`Error::Io`] if no thread can be started.
     pub fn store(&mut self, content: u64, manifest: Manifest, workdir: &Path) -> Result<()> {
         let behind = Arc::new(WriterState { manifest: Mutex::new(Some(manifest)), cancelled: AtomicBool::new(false) });
         let (shared, writer_state, workdir) = (self.order.clone(), behind.clone(), workdir.to_owned());
@@ -65,19 +65,20 @@ impl OrderWriter {
         Ok(())
     }
 
-    /// Returns the order of vertices.
+    /// Returns the degree order.
     pub fn order(&self) -> &Relabelled {
         &self.order
     }
 
-    /// Lets the thread finish in the background. From now on others save the manifest. The manifest may then say that
-    /// the order is stored before it is; a missing order is rebuilt. The memory is freed once the order is stored.
+    /// Lets the thread finish in the background. From now on other code saves the manifest, which may then record that
+    /// the order is stored before that is true. If the file turns out to be missing, it is rebuilt. The memory is freed
+    /// once the order is stored.
     pub fn finish_in_background(mut self) -> Option<OrderWriteHandle> {
         let storing = self.storing.take();
         if let Some(storing) = &storing {
             *storing.behind.manifest.lock() = None;
         }
-        // In a thread, because freeing gigabytes takes a while.
+        // Dropped in another thread, because freeing gigabytes takes a while.
         let _ = std::thread::Builder::new().name("order".into()).spawn(move || drop(self));
         storing
     }
@@ -93,14 +94,14 @@ impl OrderWriter {
     }
 }
 
-/// An order of vertices that is being stored. Dropping it waits until the thread ends.
+/// A write of the degree order in progress. Dropping it waits until the thread ends.
 pub struct OrderWriteHandle {
     thread: Option<JoinHandle<Result<Pending>>>,
     behind: Arc<WriterState>,
 }
 
 impl OrderWriteHandle {
-    /// Cancels the write, because nobody needs the order any more.
+    /// Cancels the write, because the order is not needed any more.
     pub fn cancel(self) {
         self.behind.cancelled.store(true, Relaxed);
     }
@@ -108,7 +109,7 @@ impl OrderWriteHandle {
 
 impl Drop for OrderWriteHandle {
     fn drop(&mut self) {
-        // A failure is ignored: either its cause is reported elsewhere, or the order is rebuilt.
+        // A failure is ignored: either its cause is reported elsewhere, or the order is rebuilt later.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -1,4 +1,4 @@
-//! The manifest's record of a task: which trials are done, what they found, which files they wrote.
+//! The manifest's record of a task: which trials are complete, their result, and the files they wrote.
 
 use crate::algo::{Outcome, Task};
 use crate::config::Job;
@@ -19,42 +19,43 @@ use std::fmt;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Record of a task in a workdir, done or started.
+/// Record of a task in a workdir, complete or in progress.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// Hash of the graph's contents and of the task's table.
+    /// Hash of everything that the results depend on: the graph's contents and the task's table.
     key: String,
-    /// Id that the results give to the first vertex.
+    /// Whether the ids in the results are 0-based or 1-based.
     #[serde(default)]
     pub first_id: FirstId,
     /// Key of the weights, if the task reads them.
     #[serde(default)]
     weights: Option<u64>,
-    /// The task's table with all defaults filled in.
+    /// The task's table in the job file, with all defaults filled in.
     pub table: Value,
-    /// Units per trial.
+    /// Number of work units per trial.
     pub units: u64,
     /// Device of the last trial, as in the report: `cpu` or `gpu`.
     pub device: String,
-    /// Result that every trial found; `None` before the first trial is done.
+    /// The result, which all trials must agree on; `None` before the first trial is complete.
     pub found: Option<Value>,
-    /// Details of how the last trial found the result.
+    /// Details of how the last trial computed the result.
     #[serde(default)]
     pub how: Value,
-    /// Seconds of each finished trial.
+    /// Time in seconds of each complete trial.
     pub seconds: Vec<f64>,
-    /// True if the last requested trial is done. The result files of this trial are kept.
+    /// True if the last requested trial is complete. The result files are those of this trial.
     pub done: bool,
     /// Measurements of the task's last run, for the report.
     pub figures: StageMeasurements,
     /// Format of the result files.
     pub format: OutputFormat,
-    /// Result files, by paths relative to the workdir.
+    /// Result files, by path relative to the workdir.
     pub outputs: BTreeMap<String, Output>,
-    /// The graph that the task is computed on; `None` for a list. The workdir may have prepared another graph since.
+    /// The graph on which the result was computed; `None` for a list. The workdir may have prepared another graph
+    /// since.
     #[serde(default)]
     pub graph: Option<GraphRecord>,
-    /// The job that found the result; `None` before there is a result, and in manifests of older versions.
+    /// The job that computed the result; `None` before there is a result, and in manifests of older versions.
     #[serde(default)]
     pub from: Option<ResultOrigin>,
     /// Number of result files.
@@ -67,11 +68,11 @@ pub struct TaskRecord {
 pub struct GraphRecord {
     /// Statistics of the input.
     pub info: InputInfo,
-    /// Statistics of the graph's rows. In the record of a task, statistics of the rows that the task reads.
+    /// Statistics of the graph's rows. In the record of a task, these are the rows that the task reads.
     pub stored: StoreInfo,
 }
 
-/// The job that found a result.
+/// The job that computed a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultOrigin {
     /// The job file, as named on the command line.
@@ -81,7 +82,7 @@ pub struct ResultOrigin {
 }
 
 impl ResultOrigin {
-    /// Returns the origin of a result that `job` has just found.
+    /// Returns the origin of a result that `job` has just computed.
     pub(crate) fn now(job: &Job) -> ResultOrigin {
         ResultOrigin { job: job.file.display().to_string(), time: log::timestamp(SystemTime::now()) }
     }
@@ -93,14 +94,14 @@ impl fmt::Display for ResultOrigin {
     }
 }
 
-/// Identity of the graph or list that tasks are computed on. Results of other contents are not reused.
+/// Identity of the graph or list that tasks are computed on. Results are reused only if their contents are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contents {
     /// Hash of the edges or of the list.
     pub edges: u64,
-    /// Id that users give to the first vertex of the graph.
+    /// Whether the graph's ids are 0-based or 1-based for users.
     pub first_id: FirstId,
-    /// Weights, if the graph carries some.
+    /// Weights, if the graph stores weights.
     pub weights: Option<GraphWeights>,
 }
 
@@ -122,7 +123,7 @@ impl Contents {
     }
 }
 
-/// Returns the key of a task on these contents. It depends on neither limits nor device.
+/// Returns the key of a task on the graph or list `contents`. It depends neither on limits nor on the device.
 pub fn task_key(task: &dyn Task, contents: Contents) -> u64 {
     let graph = (contents.edges, contents.first_id);
     key_of(task.name(), graph, contents.weights_for(task), &task.table())
@@ -137,7 +138,7 @@ fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, t
 }
 
 impl TaskRecord {
-    /// Returns the result that every trial found.
+    /// Returns the result of the task.
     ///
     /// # Errors
     /// [`Error::Internal`] if there is no result, or if it belongs to another algorithm.
@@ -157,24 +158,25 @@ impl TaskRecord {
         self.is_of(key_of(name, (edges, self.first_id), self.weights, &self.table))
     }
 
-    /// If this record has results of the graph with hash `before`, assigns them to the graph with hash `edges`, which
-    /// is the same graph with direction. A task that ignores direction has the same results on both graphs.
+    /// If this record contains results of the graph with hash `before`, assigns them to the graph with hash `edges`,
+    /// which has the same edges but is directed. The results are the same if the task ignores direction.
     pub(crate) fn adopt_direction(&mut self, name: &str, before: u64, edges: u64) {
         if self.done && self.is_on(name, before) {
             self.key = hex(key_of(name, (edges, self.first_id), self.weights, &self.table));
         }
     }
 
-    /// Returns true if this record has results of the graph with hash `edges` that were found with weights other than
-    /// `weights`. Weights that differ only in type count as the same.
+    /// Returns true if this record contains results of the graph with hash `edges` that were computed with weights
+    /// other than `weights`. Weights that differ only in their type are treated as equal.
     pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {
         let of = |kind| Some(weights_of(edges, kind, weights.checksum).key);
         let same = WeightType::ALL.map(of).contains(&self.weights);
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }
 
-    /// Returns the keys of the table whose values differ between this result and `task`. Each pair has the key with its
-    /// value for the result, then with its value in `task`. The list is empty if there is no result.
+    /// Returns the keys of the table whose values differ between this result and `task`. Each element is a pair of
+    /// texts: the key with its value for the result, and with its value in `task`. The list is empty if there is no
+    /// result.
     pub fn other_keys(&self, task: &dyn Task) -> Vec<[String; 2]> {
         let (before, now) = (&self.table, task.table());
         let mut keys: Vec<&String> =
@@ -186,26 +188,28 @@ impl TaskRecord {
         keys.iter().filter(differs).map(|key| [shown(before, key), shown(&now, key)]).collect()
     }
 
-    /// Returns the key that identifies the task's work. Its journals and checkpoints have the same key.
+    /// Returns the key of the task's work; `None` if it can't be parsed. Its journals and checkpoints have the same
+    /// key.
     pub fn key(&self) -> Option<u64> {
         u64::from_str_radix(&self.key, 16).ok()
     }
 
-    /// Returns true if the manifest says that the task has nothing left to do for `job`.
+    /// Returns true if the task is complete for `job` according to this record. `key` is the key of the task in
+    /// `job`.
     pub fn is_done(&self, key: u64, job: &Job) -> bool {
         let enough = self.done && self.seconds.len() >= job.run.trials as usize;
         let written = self.outputs.is_empty() || self.format == job.format;
         self.is_of(key) && self.found.is_some() && enough && written
     }
 
-    /// Returns true if every result file in `workdir` is unchanged since it was written.
+    /// Returns true if every result file in `workdir` exists and is unchanged since it was written.
     pub fn is_whole(&self, workdir: &Path) -> bool {
         let has_all = self.files.is_none_or(|files| files == self.outputs.len());
         has_all && self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))
     }
 
-    /// Starts the work identified by `key`. Keeps finished trials of the same work; drops the record of other work,
-    /// whose files must already be removed.
+    /// Starts the work identified by `key`. Keeps complete trials of the same work. A record of other work is
+    /// dropped; its files must have been removed before.
     pub(crate) fn begin(
         &mut self,
         key: u64,
@@ -222,7 +226,7 @@ impl TaskRecord {
         (self.table, self.units, self.format, self.done) = (task.table(), units, format, false);
     }
 
-    /// Records trial `number`, and drops the records of later trials.
+    /// Records that trial `number` (0-based) is complete, and drops the records of later trials.
     ///
     /// # Errors
     /// [`Error::Validation`] if its result differs from the result of earlier trials.

@@ -1,18 +1,18 @@
-//! The manifest's record of streams: the copies that a run made of standard input and other streams.
+//! The manifest's record of input streams: the copies that a run made of standard input and other streams.
 
 use crate::formats::input::stream::Stream;
 use crate::results::Output;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The copied streams of a job, as in the manifest.
+/// The copied input streams of a job, as recorded in the manifest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spool {
     /// The copies, in the order of the input's paths.
     pub(crate) streams: Vec<Spooled>,
-    /// True while the copies are in the workdir.
+    /// True while the copies exist in the workdir.
     pub(crate) there: bool,
-    /// True if this run copied the same input that the results of the finished job belong to.
+    /// True if this run copied the streams again, and the data is the same as for the results of the finished job.
     #[serde(skip)]
     pub(crate) same: bool,
 }
@@ -20,20 +20,20 @@ pub struct Spool {
 /// Copy of one stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spooled {
-    /// Path of the stream, absolute unless it is anonymous.
+    /// Path of the stream. It is absolute unless the stream is anonymous, such as standard input.
     pub(crate) path: PathBuf,
-    /// Position of the stream among the input's paths.
+    /// Index of the stream among the input's paths.
     pub(crate) place: usize,
-    /// Name of the copy in the folder of copies.
+    /// File name of the copy in the folder of copies.
     pub(crate) file: String,
     pub(crate) copy: Output,
 }
 
 impl Spool {
-    /// Returns true if the copies belong to these streams, judged by their names.
+    /// Returns true if the copies belong to these streams, according to the streams' names.
     pub(crate) fn is_of(&self, streams: &[(usize, Stream)]) -> bool {
         let is_same = |(spooled, (place, stream)): (&Spooled, &(usize, Stream))| {
-            // The path of a shell's `<(…)` changes each time.
+            // The path of a process substitution `<(…)` changes each time.
             let anonymous = Stream::known(&spooled.path).is_anonymous() && stream.is_anonymous();
             spooled.place == *place && (anonymous || spooled.path == absolute(stream.path()))
         };
@@ -41,7 +41,7 @@ impl Spool {
     }
 }
 
-/// Returns the absolute path of a stream; an anonymous stream keeps its name.
+/// Returns the absolute path of a stream, or the unchanged name of an anonymous stream.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     if Stream::known(path).is_anonymous() {
         return path.to_owned();

@@ -1,5 +1,5 @@
-//! Decides whether a job may use a folder as its workdir. A job removes and replaces files there under its own names,
-//! so it refuses a folder in which others use these names.
+//! Decides whether a job may use a folder as its workdir. A job removes and replaces files with certain names there,
+//! so it refuses a folder in which other programs use these names.
 
 use crate::config::Job;
 use crate::error::{Error, Result};
@@ -8,20 +8,20 @@ use crate::process::metrics;
 use crate::store::regular;
 use std::path::{Path, PathBuf};
 
-/// Files and folders of a workdir that a job can rebuild.
+/// Names of files and folders in a workdir that a job can rebuild.
 pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
-/// All other files and folders that a job writes, except its lock.
+/// Names of all other files and folders that a job writes, except its lock.
 pub(crate) const RESULTS: [&str; 10] =
     ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL, READERS];
 /// Folder of the copies of standard input and other streams, which a job can't rebuild.
 pub(crate) const SPOOL: &str = "spool";
-/// Folder in which jobs of other workdirs record that they read the graph.
+/// Folder in which jobs of other workdirs record that they are reading the graph.
 pub(crate) const READERS: &str = "readers";
-/// Largest number of files and folders in a folder that are searched for workdirs.
+/// Maximum number of entries of a folder that are examined when looking for workdirs in it.
 const MOST_SEEN: usize = 1000;
 const LOG: &str = "run.log";
 
-/// Returns true if a job ever worked in `workdir`.
+/// Returns true if a job has ever run in `workdir`.
 pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
     let begins =
         |name: &str, start: &[u8]| regular::read(&workdir.join(name)).is_ok_and(|text| text.starts_with(start));
@@ -33,8 +33,8 @@ pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
     begins("manifest.json", b"{\n\"manifest\":") || has_lock()
 }
 
-/// Returns the error for a path that is not the workdir of a job. If it is a folder of workdirs, the error names some
-/// of them.
+/// Returns the error for the path `place`, which is not the workdir of a job. If it is a folder that contains
+/// workdirs, the error names some of them.
 pub(crate) fn of_no_job(place: &Path) -> Error {
     let jobs = || {
         let below = std::fs::read_dir(place).into_iter().flatten().flatten().take(MOST_SEEN);
@@ -59,8 +59,8 @@ pub(crate) fn of_no_job(place: &Path) -> Error {
     Error::Usage(format!("{}: {what}", place.display()))
 }
 
-/// Returns the bytes of everything that jobs wrote in `workdir` except copies of the input. New files can take this
-/// space.
+/// Returns the size in bytes of everything that jobs wrote in `workdir`, except copies of input streams. A new run
+/// can reuse this space.
 pub(crate) fn bytes(workdir: &Path) -> u64 {
     INTERMEDIATES
         .iter()
@@ -70,7 +70,7 @@ pub(crate) fn bytes(workdir: &Path) -> u64 {
         .sum()
 }
 
-/// Returns the bytes of a file, or of all files below a folder. Links are not followed.
+/// Returns the size in bytes of a file, or of all files below a folder. Symbolic links are not followed.
 pub(crate) fn size_of_tree(path: &Path) -> u64 {
     let Ok(meta) = path.symlink_metadata() else { return 0 };
     if !meta.is_dir() {
@@ -80,8 +80,8 @@ pub(crate) fn size_of_tree(path: &Path) -> u64 {
     entries.map(|entry| size_of_tree(&entry.path())).sum()
 }
 
-/// Returns an error if others wrote files in the workdir under names that this job would use. Also returns an error
-/// if the input is among the files of the job, which would remove it or read its own files as input.
+/// Returns an error if other programs wrote files in the workdir under names that this job would use. Also returns an
+/// error if the input is among the files of the job, because the job would remove it, or read its own files as input.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -95,7 +95,8 @@ pub(crate) fn check(job: &Job) -> Result<()> {
                 job.name
             ));
         }
-        // If the disk was full from the start, a job leaves only its log. Another program's `run.log` is appended to.
+        // If the disk is full from the start, a job leaves only its log. So a `run.log` does not prove that another
+        // program uses the folder; the job appends to it.
         let taken = |name: &&&str| **name != LOG && workdir.join(name).symlink_metadata().is_ok();
         if let Some(name) = INTERMEDIATES.iter().chain(&RESULTS).find(taken) {
             return refuse(format!(
@@ -119,16 +120,16 @@ pub(crate) fn check(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// System folders. A job may not use them, nor any folder below them.
+/// System folders. Neither they nor any folder below them may be a workdir.
 const SYSTEM: [&str; 9] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
-/// System folders that a job may not use as its workdir. It may use folders below them.
+/// System folders that may not be a workdir. Folders below them may be.
 const SHARED: [&str; 14] = [
     "/", "/dev", "/dev/shm", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib",
     "/var/tmp",
 ];
 
-/// Returns a description of `workdir` if it is a system folder or a folder that a user needs for other things. No job
-/// may use such a folder as its workdir.
+/// Returns a description of `workdir` if it is a system folder or a folder that a user needs for other things, which
+/// may not be a workdir. Otherwise returns `None`.
 fn protected_folder(workdir: &Path) -> Option<&'static str> {
     let folder = workdir.canonicalize().ok()?;
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
@@ -149,7 +150,8 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Returns the folder that contains the files that a path of the input names.
+/// Returns the absolute path of the folder from which a path of the input is read: the path itself if it is a folder,
+/// otherwise its parent.
 fn folder_of(path: &Path) -> Option<PathBuf> {
     let folder = match path.parent() {
         _ if path.is_dir() => path,

@@ -1,4 +1,4 @@
-//! Checks the results of a job on a list; a part of `gpugraph verify`.
+//! Checks the results of a list-ranking job; a part of `gpugraph verify`.
 
 use super::{OTHER_VERSION, recalled};
 use crate::algo::{ByInput, ListResults, Verdict};
@@ -9,7 +9,7 @@ use crate::job::state::manifest::Manifest;
 use crate::job::status::JobPlace;
 use crate::list::List;
 
-/// Checks the result of each task on a list by the task's own method. `spec` names the list.
+/// Checks the result of each task on a list with the task's own method. `spec` describes the list.
 ///
 /// # Errors
 /// An error while writing the verdict; [`crate::Error::Stopped`].
@@ -37,8 +37,8 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Opens the list if it is unchanged since the job read it; otherwise returns why the results can't be checked
-/// against it.
+/// Opens the list if it is unchanged since the job read it. Otherwise returns the reason why the results can't be
+/// checked against it.
 fn opened(spec: Option<&InputSpec>, manifest: &Manifest, threads: usize) -> std::result::Result<List, String> {
     let spec = spec.ok_or("the manifest does not record the input: name the job file")?;
     let open = || List::open(crate::job::input::list(spec)?, threads);

@@ -1,6 +1,6 @@
-//! `gpugraph verify`: checks every stored file against its checksum and every result by an independent method.
+//! `gpugraph verify`: checks every stored file against its checksum, and every result with an independent method.
 //!
-//! It changes nothing, and continues after a failed check. This module and `store_check` check what is stored.
+//! It changes nothing, and continues after a failed check. This module and `store_check` check stored files.
 //! Algorithms check their own results directly against the input ([`crate::algo::Algorithm::verify`]).
 
 mod list;
@@ -29,15 +29,15 @@ use crate::store::journal::{self, distinct};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Checks everything that can be checked in the workdir of `place`, and notes each check in the verdict.
+/// Checks everything that can be checked in the workdir of `place`, and reports each check to `verdict`.
 ///
 /// # Errors
-/// Errors that prevent all checks: [`Error::Busy`], [`Error::Usage`] if no job has run there, a signal. Failed checks
-/// are in the verdict.
+/// Errors that prevent all checks: [`Error::Busy`], [`Error::Usage`] if no job has run there, [`Error::Stopped`].
+/// Failed checks are reported to `verdict`.
 pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     let workdir = &place.workdir;
     if let Some(owner) = Lock::owner(workdir).filter(|owner| owner.liveness() == Liveness::Alive) {
-        // The files of a running job come and go.
+        // A running job creates and removes files.
         return Err(Error::Busy { workdir: workdir.clone(), owner: owner.to_string() });
     }
     let manifest = match place.manifest() {
@@ -83,7 +83,7 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         Some(graph) => Some(graph.stored.clone()),
         None => info.as_ref().and_then(|info| manifest.found("sort", info.content)),
     };
-    // The other job's graph may have changed since.
+    // The graph of the other job may have changed since.
     let is_same = |info: &InputInfo| manifest.content().is_none_or(|content| content == info.content);
     let graph = info.filter(is_same).zip(stored).map(|(info, stored)| GraphRecord { info, stored });
     check_report(workdir, &manifest, graph, verdict)?;
@@ -107,11 +107,11 @@ fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Gr
     Ok(graph)
 }
 
-/// The input, memory and threads for checking the results of tasks on a graph.
+/// The input, memory and threads with which the results of tasks on a graph are checked.
 struct ResultCheck<'a> {
     workdir: &'a Path,
     spec: Option<&'a InputSpec>,
-    /// Keys of the job file that say how the input is read.
+    /// Keys of `[input]` in the job file, which affect how the input is read.
     keys: &'a InputKeys,
     /// The graph that another job kept, if this job uses one.
     prepared: Option<&'a Graph>,
@@ -160,7 +160,7 @@ impl ResultCheck<'_> {
         Ok(())
     }
 
-    /// Opens the input of a result; otherwise returns why it can't be read.
+    /// Opens the input of a result. Otherwise returns the reason why it can't be read.
     fn input(&self, manifest: &Manifest, info: &InputInfo) -> std::result::Result<Input, String> {
         match self.spec {
             _ if self.prepared.is_some() => Err(String::new()),
@@ -172,7 +172,8 @@ impl ResultCheck<'_> {
     }
 }
 
-/// Returns an error message if a result belongs to another graph than `graph` or to other `weights`.
+/// Returns an error message if a result was computed on a graph other than `graph`, or with weights other than
+/// `weights`.
 fn same_graph(graph: &Graph, info: &InputInfo, weights: Option<GraphWeights>) -> std::result::Result<(), String> {
     match graph.info.content == info.content && (weights.is_none() || weights == graph.stored.weights) {
         true => Ok(()),
@@ -188,19 +189,20 @@ fn recalled(name: &str, record: &TaskRecord) -> Option<Arc<dyn Task>> {
     (algo::find(name)?.recall)(&record.table)
 }
 
-/// Opens the input if it may be unchanged since the job read it; otherwise returns why the results can't be checked
-/// against it.
+/// Opens the input if it may be unchanged since the job read it. Otherwise returns the reason why the results can't
+/// be checked against it.
 fn unchanged(spec: &InputSpec, info: &InputInfo, keys: &InputKeys) -> std::result::Result<Input, String> {
     let input = crate::job::input::open(spec).map_err(|e| format!("the input is gone: {e}"))?;
     match crate::job::input::version_key(&input, keys) {
-        // A file that was only touched has the same checksum, which is compared when it is read.
+        // A file with a new modification time may have the same contents. Its checksum is compared when it is read.
         Ok(key) if key == info.identity || input.bytes() == info.bytes => Ok(input),
         Ok(_) => Err(format!("{} is not what the job read: its size changed", input.name())),
         Err(e) => Err(format!("the input can't be read: {e}")),
     }
 }
 
-/// Checks journals and checkpoints. Files of other work are skipped with a note, because the next run discards them.
+/// Checks journals and checkpoints. Files that belong to another graph or table are skipped with a note, because the
+/// next run discards them.
 fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("units");
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -238,7 +240,7 @@ fn units_hold(
     record: &TaskRecord,
     task: &dyn Task,
 ) -> Result<String> {
-    // For a task on a list, units are its elements.
+    // For a task on a list, the work units are its elements.
     let vertices = info.map_or(record.units, |info| info.connected);
     let stored = |content| StoredUnits { path, vertices, total: record.units, content };
     let found = record.found.as_ref();
@@ -263,7 +265,7 @@ fn units_hold(
     }
 }
 
-/// Checks every result file against its length and checksum in the manifest.
+/// Checks the length and checksum of every result file against the manifest.
 fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let of_tasks = manifest.tasks.values().flat_map(|task| &task.outputs);
     let all: std::collections::BTreeMap<&String, &Output> = manifest.outputs.iter().chain(of_tasks).collect();
@@ -276,7 +278,7 @@ fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Re
     Ok(())
 }
 
-/// Compares the report with the manifest, unless a later run was stopped before it wrote a report.
+/// Compares the report with the manifest, unless a later run stopped before it wrote a report.
 fn check_report(
     workdir: &Path,
     manifest: &Manifest,

@@ -1,5 +1,5 @@
-//! Compares `report.json` with the manifest. The other checks use the numbers in the manifest, so the report must have
-//! the same numbers.
+//! Compares `report.json` with the manifest. The other checks use the numbers in the manifest, so the report must
+//! contain the same numbers.
 
 use crate::error::{Error, Result};
 use crate::job::reporting;
@@ -12,14 +12,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Largest relative difference between a number and the same number read back from text.
+/// Maximum relative difference between a number and the same number read back from text.
 const TOLERANCE: f64 = 1e-9;
 
-/// Checks that the report of `workdir` agrees with the manifest on each finished task and, if it is given, on the
-/// graph.
+/// Checks that the report in `workdir` agrees with the manifest on each task in the report and, if `graph` is given,
+/// on the graph.
 ///
 /// # Errors
-/// [`Error::Validation`] for a number that differs; [`Error::Io`].
+/// [`Error::Validation`] for a value that differs; [`Error::Io`].
 pub(super) fn agrees(workdir: &Path, manifest: &Manifest, graph: Option<GraphRecord>) -> Result<String> {
     let path = workdir.join("report.json");
     let wrong = |what: String| Error::Validation(format!("{}: {what}", path.display()));
@@ -33,7 +33,7 @@ pub(super) fn agrees(workdir: &Path, manifest: &Manifest, graph: Option<GraphRec
         agree(&value(&mine)?, reported, &format!("results.{name}")).map_err(wrong)?;
     }
     if let Some(GraphRecord { info, stored }) = graph {
-        // All tasks of a workdir number vertices alike. For a job without tasks, only the report says how.
+        // All results of a workdir have the same first id. For a job without tasks, only the report records it.
         let of_report = || serde_json::from_value(report["input"]["first_id"].clone()).unwrap_or_default();
         let first_id = manifest.tasks.values().next().map_or_else(of_report, |record| record.first_id);
         let graph = GraphRecord { info: InputInfo { first_id, ..info }, stored };
@@ -48,10 +48,11 @@ fn value(of: &impl Serialize) -> Result<Value> {
     serde_json::to_value(of).map_err(|e| Error::internal("compare the report", e))
 }
 
-/// Compares a field of the manifest with the same field of the report; `place` is the path of the field.
+/// Compares a field of the manifest with the same field of the report. `place` is the name of the field, such as
+/// `input.edges`.
 ///
 /// # Errors
-/// A message about the first field that differs.
+/// A message about the first difference.
 fn agree(manifest: &Value, report: &Value, place: &str) -> std::result::Result<(), String> {
     let is_same = match (manifest, report) {
         (Value::Object(mine), Value::Object(theirs)) => {

@@ -1,4 +1,4 @@
-//! Checks that the results are the results that a job file asks for. Without this check, `verify` would pass for a job
+//! Checks that the results are those that the job file asks for. Without this check, `verify` would pass for a job
 //! file that was changed after the run.
 
 use crate::algo::Verdict;
@@ -7,7 +7,7 @@ use crate::job::input::{self, occupied, streams};
 use crate::job::state::manifest::Manifest;
 use crate::job::status::JobPlace;
 
-/// Notes where the results differ from the job file: in the input, in the way to read it, and in the tables.
+/// Reports where the results differ from the job file: in the input, in how it is read, and in the tables.
 ///
 /// # Errors
 /// An error while writing the verdict; [`Error::Stopped`].
@@ -25,14 +25,14 @@ pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict
         occupied::check_keys(job, manifest, manifest.last("relabel").as_ref())
     };
     match reads_same() {
-        // An input that can't be opened is reported where it is read.
+        // An input that can't be opened is reported later, when it is read.
         Ok(()) | Err(Error::Input { .. }) => {}
         Err(e) => verdict.note("job", Err(e))?,
     }
     let mut of_job = job.tasks.iter().filter_map(|task| manifest.tasks.get(task.name()));
     let has_other_ids = of_job.any(|record| record.found.is_some() && record.first_id != job.first_id);
-    // The input was compared above, because two descriptions may mean the same input. Here a difference in `[input]`
-    // counts only if the first id of the results differs.
+    // The input was compared above, because two descriptions may denote the same input. Here a difference in
+    // `[input]` is reported only if the first id of the results differs.
     for (_, [other, this]) in
         place.differences(manifest).into_iter().filter(|(table, _)| *table != "input" || has_other_ids)
     {

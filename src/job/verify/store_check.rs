@@ -1,5 +1,4 @@
-//! Checks that a stored graph is as it was written: order, ids, degrees and blocks. It is a part of `gpugraph
-//! verify`.
+//! Checks that a stored graph is intact: degree order, ids, degrees and blocks. It is a part of `gpugraph verify`.
 
 use crate::algo::Verdict;
 use crate::error::{At, Error, Result};
@@ -23,7 +22,7 @@ use rayon::prelude::*;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Opens the graph that another job kept in `workdir`, and checks that all of it is whole.
+/// Opens the graph that another job kept in `workdir`, and checks that all of it is intact.
 ///
 /// # Errors
 /// The first damage found.
@@ -37,7 +36,7 @@ pub(crate) fn prepared_graph(workdir: &Path) -> Result<Graph> {
 /// Checks the rows that a job derived from another job's graph and stored in its own `workdir`.
 ///
 /// # Errors
-/// An error while writing the verdict or reading the order of vertices.
+/// An error while writing the verdict or reading the degree order.
 pub(crate) fn own_rows(graph: &Graph, workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("graph");
     if !folder.is_dir() {
@@ -47,10 +46,10 @@ pub(crate) fn own_rows(graph: &Graph, workdir: &Path, manifest: &Manifest, verdi
     derived_rows(graph, &folder, &runs, manifest, verdict)
 }
 
-/// Checks order, ids, degrees and blocks of the job's own graph, as far as they are stored.
+/// Checks the degree order, ids, degrees and blocks of the job's own graph, as far as they are stored.
 ///
 /// # Errors
-/// An error while writing the verdict. Damage is in the verdict.
+/// An error while writing the verdict. Damage is reported to `verdict`.
 pub(crate) fn stored_graph(
     workdir: &Path,
     manifest: &Manifest,
@@ -143,7 +142,7 @@ fn derived_rows(
     Ok(())
 }
 
-/// Rebuilds every merged row from its out-row and in-row, compares it, and checks the degrees.
+/// Rebuilds every merged row from its out-row and in-row and compares it, and checks the sum of the degrees.
 fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     let (rows, direction) = (&merged.block_store, graph.info.direction);
     let of_block = |b: usize| -> Result<()> {
@@ -173,8 +172,8 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     Ok(format!("{} edges, those of either direction", merged.stored.edges))
 }
 
-/// Compares both halves of the rows. They must have equally many entries and the same sum of hashes over their edges.
-/// The hashes include weights if both halves have some.
+/// Compares the two halves of the rows. They must have the same number of entries and the same sum of hashes over
+/// their edges. If `weighted`, the hashes include weights.
 fn halves_agree(lower: &BlockStore, upper: &BlockStore, weighted: bool) -> Result<String> {
     let direction = lower.layout.direction();
     let sum = |half: &BlockStore, edge: fn(u32, u32) -> u64| -> Result<u64> {
@@ -204,8 +203,8 @@ fn halves_agree(lower: &BlockStore, upper: &BlockStore, weighted: bool) -> Resul
     Ok(format!("{} edges, those of the lower half", upper.edges()))
 }
 
-/// Checks all blocks of `half`, with their weights if there are some, and notes the result in the verdict. If `all` is
-/// true, no block may be missing. Returns true if all are whole.
+/// Checks all blocks of `half`, with their weights if any, and reports the result to `verdict`. If `all` is true, no
+/// block may be missing. Returns true if all blocks exist and are intact.
 fn note_half(half: &StoredHalf<'_>, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
     let name = format!("graph/{}.*", half.half.name());
     let (mut whole, mut missing, mut bytes) = (0, 0, 0);

@@ -27,12 +27,12 @@ use serde::Serialize;
 pub struct Options {
     /// The sources of shortest paths.
     pub sources: Sources,
-    /// How the scores are normalised.
+    /// Normalisation of the scores.
     pub normalise: Normalise,
 }
 
 impl Default for Options {
-    /// Returns options with four random sources of seed 1, and scores that are not normalised.
+    /// Returns options with four random sources (seed 1) and scores that are not normalised.
     fn default() -> Options {
         Options { sources: Sources::Drawn { roots: 4, seed: 1 }, normalise: Normalise::None }
     }
@@ -45,7 +45,7 @@ struct Table {
     normalise: Normalise,
 }
 
-/// The scores of all vertices of a graph.
+/// Betweenness scores of all vertices of a graph.
 #[derive(Debug, Clone)]
 pub struct Scores {
     output: BetweennessOutput,
@@ -55,9 +55,9 @@ pub struct Scores {
     centrality: Column<f64>,
 }
 
-/// Computes betweenness centrality by Brandes' algorithm: for each vertex, the sum over all sources and targets of the
-/// share of the shortest paths between them that lead through the vertex. Scores are the same bits for any number of
-/// threads.
+/// Computes betweenness centrality by Brandes' algorithm: for each vertex, the sum over all pairs of a source and a
+/// target of the fraction of their shortest paths that lead through the vertex. Scores are bitwise identical for any
+/// number of threads.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;
@@ -88,7 +88,7 @@ impl Scores {
         &self.largest
     }
 
-    /// Returns the number of pairs of a source and another vertex that it reaches.
+    /// Returns the number of pairs of a source and another vertex that is reachable from it.
     pub fn pairs(&self) -> u64 {
         self.output.pairs
     }
@@ -98,12 +98,12 @@ impl Scores {
         self.output.depth
     }
 
-    /// Returns the number by which the scores were divided, as [`Options::normalise`] chose.
+    /// Returns the divisor of the scores, which [`Options::normalise`] determines.
     pub fn divisor(&self) -> f64 {
         self.output.divisor
     }
 
-    /// Returns the seconds that the computation took, without the preparation of the graph.
+    /// Returns the time of the computation in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

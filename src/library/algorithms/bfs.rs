@@ -19,18 +19,18 @@ use serde::Serialize;
 /// Options of a search.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Options {
-    /// Bottom-up steps begin when the frontier has more than 1/`alpha` of the remaining edges. The default depends on
-    /// the device.
+    /// The search switches to bottom-up steps when the edges of the frontier are more than 1/`alpha` of the edges of
+    /// unvisited vertices. The default depends on the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// Top-down steps begin again when the frontier has fewer than 1/`beta` of the vertices.
+    /// The search switches back to top-down steps when the frontier has fewer than 1/`beta` of the vertices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Whether to check the tree by the rules of Graph500 after the search.
+    /// Whether to validate the tree after the search, by the rules of Graph500.
     pub validate: bool,
 }
 
-/// Searches `graph` from `source`, by switching between top-down and bottom-up steps.
+/// Searches `graph` breadth-first from `source`, switching between top-down and bottom-up steps.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Validation`](crate::ErrorKind::Validation),

@@ -20,7 +20,7 @@ use serde::Serialize;
 /// Options of label propagation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Options {
-    /// Number of iterations. Fewer are computed if labels stop changing.
+    /// Maximum number of iterations. The computation stops earlier if no label changes.
     pub iterations: u64,
 }
 
@@ -38,8 +38,9 @@ pub struct Communities {
     label: Column<i64>,
 }
 
-/// Finds communities by synchronous label propagation, as LDBC Graphalytics defines it: in each iteration, every vertex
-/// takes the most frequent label of its neighbours, or the smallest of several that are equally frequent.
+/// Finds communities by synchronous label propagation, as LDBC Graphalytics defines it: in each iteration, every
+/// vertex adopts the most frequent label among its neighbours. If several labels are equally frequent, it adopts the
+/// smallest.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for 0 iterations, [`ErrorKind::Limit`](crate::ErrorKind::Limit),
@@ -66,17 +67,18 @@ impl Communities {
         self.output.communities
     }
 
-    /// Returns the sizes of the largest ten communities, in vertices, descending.
+    /// Returns the sizes of the ten largest communities, in vertices, in descending order.
     pub fn largest(&self) -> &[u64] {
         &self.output.largest
     }
 
-    /// Returns the label of each vertex: the id of some vertex, the same for all vertices of a community.
+    /// Returns the label of each vertex. All vertices of a community have the same label, which is the id of some
+    /// vertex.
     pub fn label(&self) -> &Column<i64> {
         &self.label
     }
 
-    /// Returns the seconds that the computation took, without the preparation of the graph.
+    /// Returns the time of the computation in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

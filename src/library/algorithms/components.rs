@@ -34,8 +34,9 @@ pub fn weak(graph: &Graph, context: &Context) -> Result<Components> {
     of_kind(graph, false, context)
 }
 
-/// Finds the strongly connected components of a graph. Two vertices are in the same component if each has a path to the
-/// other along the direction of edges. In an undirected graph, they are the weakly connected components.
+/// Finds the strongly connected components of a graph. Two vertices are in the same component if each has a path to
+/// the other along the direction of edges. In an undirected graph, the strongly connected components are the weakly
+/// connected components.
 ///
 /// # Errors
 /// Errors of [`weak`].
@@ -56,17 +57,17 @@ impl Components {
         self.output.components
     }
 
-    /// Returns the sizes of the largest ten components, in vertices, descending.
+    /// Returns the sizes of the ten largest components, in vertices, in descending order.
     pub fn largest(&self) -> &[u64] {
         &self.output.largest
     }
 
-    /// Returns the smallest id in the component of each vertex.
+    /// Returns, for each vertex, the smallest vertex id in its component.
     pub fn component(&self) -> &Column<i64> {
         &self.component
     }
 
-    /// Returns the seconds that the computation took, without the preparation of the graph.
+    /// Returns the time of the computation in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

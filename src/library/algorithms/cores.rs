@@ -31,8 +31,8 @@ pub struct Cores {
 #[derive(Serialize)]
 struct Options {}
 
-/// Finds the core number of every vertex: the largest k such that the vertex is in a set of vertices, each of which has
-/// at least k neighbours in the set. Direction does not count.
+/// Finds the core number of every vertex: the largest k such that the vertex is in a set of vertices, each of which
+/// has at least k neighbours in the set. The direction of edges is ignored.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
@@ -54,22 +54,22 @@ impl Cores {
         &self.core
     }
 
-    /// Returns the layer of each vertex, counted from 1. Peeling removes one layer after another. At level k, a layer
-    /// is all vertices that have at most k neighbours left. When there are none, k becomes the smallest number of
-    /// neighbours that any vertex has left.
+    /// Returns the 1-based layer of each vertex. Peeling removes one layer after another. At level k, a layer consists
+    /// of all vertices that have at most k remaining neighbours. If there are no such vertices, k rises to the
+    /// smallest number of remaining neighbours of any vertex.
     pub fn layer(&self) -> &Column<i64> {
         &self.layer
     }
 
-    /// Returns the ids of all vertices in a degeneracy order: no vertex has more neighbours after it than its core
-    /// number. Vertices are ordered by layer, and by id within a layer.
+    /// Returns the ids of all vertices in a degeneracy order: no vertex has more neighbours later in the order than
+    /// its core number. Vertices are ordered by layer, and by id within a layer.
     pub fn order(&self) -> Vec<u64> {
         let mut order: Vec<(i64, u64)> = self.layer.iter().map(|(id, layer)| (layer, id)).collect();
         order.sort_unstable();
         order.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Returns the seconds that the computation took, without the preparation of the graph.
+    /// Returns the time of the computation in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

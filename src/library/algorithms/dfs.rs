@@ -44,7 +44,7 @@ struct Table<'o> {
     options: &'o Options,
 }
 
-/// The result of a depth-first search: the tree of one source, or the trees of all vertices.
+/// The result of a depth-first search: the tree of one source, or a forest that contains all vertices.
 #[derive(Debug, Clone)]
 pub struct Tree {
     output: DfsOutput,
@@ -63,7 +63,8 @@ pub struct Tree {
 /// same order.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the graph's direction rules out;
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that do not fit the graph: articulation points of a
+/// directed graph, or strongly connected components of an undirected one;
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
 /// disk.
 pub fn search(graph: &Graph, source: Option<Vertex>, options: &Options, context: &Context) -> Result<Tree> {
@@ -91,7 +92,7 @@ impl Tree {
         self.output.reached
     }
 
-    /// Returns the number of trees: 1, unless all vertices were searched.
+    /// Returns the number of trees. It is 1 if the search had a source.
     pub fn trees(&self) -> u64 {
         self.output.trees
     }
@@ -101,23 +102,24 @@ impl Tree {
         self.output.max_depth
     }
 
-    /// Returns the seconds that the search took, without the preparation of the graph.
+    /// Returns the time of the search in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Returns the id of each vertex's parent. A root is its own parent. An unreached vertex has -1.
+    /// Returns the id of each vertex's parent. A root is its own parent. The value of an unreached vertex is -1.
     pub fn parents(&self) -> &Column<i64> {
         &self.parents
     }
 
-    /// Returns the place of each vertex in the order in which the search reached them, from 0; -1 for an unreached
-    /// vertex.
+    /// Returns the preorder index of each vertex: its 0-based position in the order in which the search entered the
+    /// vertices; -1 for an unreached vertex.
     pub fn preorder(&self) -> &Column<i64> {
         &self.preorder
     }
 
-    /// Returns the place of each vertex in the order in which the search left them, from 0; -1 for an unreached vertex.
+    /// Returns the postorder index of each vertex: its 0-based position in the order in which the search left the
+    /// vertices; -1 for an unreached vertex.
     pub fn postorder(&self) -> &Column<i64> {
         &self.postorder
     }
@@ -127,20 +129,20 @@ impl Tree {
         &self.depths
     }
 
-    /// Returns a column that is 1 for each articulation point, 0 for another reached vertex and -1 for an unreached
-    /// vertex; `None` if the options did not ask for it.
+    /// Returns a column that is 1 for each articulation point, 0 for every other reached vertex and -1 for every
+    /// unreached vertex; `None` unless [`Options::articulation`] was set.
     pub fn articulation_points(&self) -> Option<&Column<i64>> {
         self.articulation.as_ref()
     }
 
-    /// Returns a column that is 1 for each vertex whose edge from its parent is a bridge, 0 for another reached vertex and
-    /// -1 for an unreached vertex; `None` if the options did not ask for it.
+    /// Returns a column that is 1 for each vertex whose edge from its parent is a bridge, 0 for every other reached
+    /// vertex and -1 for every unreached vertex; `None` unless [`Options::articulation`] was set.
     pub fn bridges(&self) -> Option<&Column<i64>> {
         self.bridges.as_ref()
     }
 
-    /// Returns for each vertex the first vertex of its strongly connected component; `None` if the options did not ask
-    /// for it.
+    /// Returns, for each vertex, the id of the vertex of its strongly connected component that the search reached
+    /// first; -1 for an unreached vertex. Returns `None` unless [`Options::components`] was set.
     pub fn strong_components(&self) -> Option<&Column<i64>> {
         self.components.as_ref()
     }

@@ -28,13 +28,13 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns options with 64 random sources.
+    /// Returns options with 64 random sources (seed 1).
     fn default() -> Options {
         Options { sources: Sources::Drawn { roots: 64, seed: 1 } }
     }
 }
 
-/// Distances from one source along out-edges.
+/// Statistics of the distances from one source along out-edges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfSource {
     /// Id of the source.
@@ -47,12 +47,12 @@ pub struct OfSource {
     pub eccentricity: u64,
     /// Sum of the reciprocals of the distances to all other reached vertices.
     pub harmonic: f64,
-    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the share of the other
-    /// vertices that are reached.
+    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the fraction of the
+    /// other vertices that are reached.
     pub closeness: f64,
 }
 
-/// Distances between the sources and all vertices of a graph.
+/// Statistics of the distances from the sources to all vertices of a graph.
 #[derive(Debug, Clone)]
 pub struct Distances {
     of_sources: Vec<OfSource>,
@@ -65,7 +65,7 @@ pub struct Distances {
 }
 
 /// Finds the distances from all sources by breadth-first search, 64 sources at once, and sums them up for each source
-/// and for each vertex. Results are the same bits for any number of threads.
+/// and for each vertex. Results are bitwise identical for any number of threads.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;
@@ -96,7 +96,7 @@ pub fn sums(graph: &Graph, options: &Options, context: &Context) -> Result<Dista
 }
 
 impl Distances {
-    /// Returns the figures of each source, in the order of sources.
+    /// Returns the statistics of each source, in the order of the sources.
     pub fn of_sources(&self) -> &[OfSource] {
         &self.of_sources
     }
@@ -116,17 +116,17 @@ impl Distances {
         &self.farthest
     }
 
-    /// Returns the number of pairs of a source and another vertex that it reaches.
+    /// Returns the number of pairs of a source and another vertex that is reachable from it.
     pub fn pairs(&self) -> u64 {
         self.pairs
     }
 
-    /// Returns bounds of the diameter.
+    /// Returns lower and upper bounds on the diameter.
     pub fn diameter(&self) -> &Diameter {
         &self.diameter
     }
 
-    /// Returns the seconds that the computation took, without the preparation of the graph.
+    /// Returns the time of the computation in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -1,4 +1,4 @@
-//! List ranking: how many elements are after each element of a linked list, or before it.
+//! List ranking: counts the elements after each element of a linked list, or before it.
 //!
 //! ```
 //! use gpugraph::{Context, listrank};
@@ -27,16 +27,16 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Options of ranking.
+/// Options of list ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Options {
     /// The algorithm that ranks the list.
     pub method: Method,
-    /// The end from which ranks are counted.
+    /// The end of the list from which ranks are counted.
     pub order: Order,
 }
 
-/// The ranks of a list.
+/// The list ranks of all elements of a list.
 #[derive(Debug)]
 pub struct Ranks {
     output: ListRankOutput,
@@ -46,7 +46,7 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// Returns the rank of each element.
+    /// Returns the list rank of each element.
     pub fn ranks(&self) -> &Column<i64> {
         &self.ranks
     }
@@ -61,7 +61,7 @@ impl Ranks {
         self.output.checksum
     }
 
-    /// Returns the seconds that the ranking took.
+    /// Returns the time of the ranking in seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
@@ -76,7 +76,7 @@ pub fn rank(successors: Vec<i64>, options: &Options, context: &Context) -> Resul
     rank_list(Arc::new(Successors(successors)), options, context)
 }
 
-/// Ranks a list in any layout in memory.
+/// Ranks a list in memory, which is read through [`SuccessorList`] and may have any layout.
 ///
 /// # Errors
 /// Errors of [`rank`].
@@ -106,7 +106,7 @@ fn run(list: InputSpec, options: &Options, context: &Context) -> Result<Ranks> {
     Ok(Ranks { output, seconds, ranks, _folder: folder })
 }
 
-/// A list in a vector.
+/// List in memory: the successor of each element, or -1.
 struct Successors(Vec<i64>);
 
 impl SuccessorList for Successors {

@@ -1,4 +1,4 @@
-//! The algorithms as functions. Each file has the options, the function and the result of one algorithm.
+//! The algorithms as functions. Each file defines the options, the function and the result type of one algorithm.
 
 pub mod betweenness;
 pub mod bfs;

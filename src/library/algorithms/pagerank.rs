@@ -19,30 +19,31 @@ use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
 use serde::Serialize;
 
-/// What happens to the ranks of sinks (vertices without out-edges), and when the iterations end.
+/// Treatment of sinks (vertices without out-edges), and the condition that ends the iterations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Variant {
-    /// As in the GAP Benchmark Suite: the ranks of sinks are lost, and iterations end when the changes of all ranks add
-    /// up to less than the tolerance.
+    /// As in the GAP Benchmark Suite: the PageRank values of sinks are dropped, and iterations end when the changes of
+    /// all values add up to less than the tolerance.
     Gap {
         /// The tolerance, above 0 and at most 1.
         tolerance: f64,
     },
-    /// As in LDBC Graphalytics: the ranks of sinks are spread evenly, and the number of iterations is fixed.
+    /// As in LDBC Graphalytics: the PageRank values of sinks are spread evenly over all vertices, and the number of
+    /// iterations is fixed.
     Graphalytics,
 }
 
 /// Options of PageRank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Probability of following an edge instead of jumping to a vertex, from 0 to below 1.
+    /// Damping factor: the probability of following an edge instead of teleporting. It is at least 0 and less than 1.
     pub damping: f64,
-    /// What happens to the ranks of sinks, and when the iterations end.
+    /// Treatment of sinks, and the condition that ends the iterations.
     pub variant: Variant,
     /// Number of iterations: the maximum for [`Variant::Gap`] (1000 if `None`), and the exact number for
     /// [`Variant::Graphalytics`] (10 if `None`).
     pub iterations: Option<u64>,
-    /// The vertices to which jumps lead. If it is empty, jumps lead to all vertices.
+    /// Target vertices of teleports (personalised PageRank). If it is empty, teleports lead to all vertices.
     pub personalised: Vec<Vertex>,
 }
 
@@ -65,7 +66,7 @@ struct Table {
     personalised: Vec<InputId>,
 }
 
-/// The ranks of all vertices of a graph.
+/// PageRank values of all vertices of a graph.
 #[derive(Debug, Clone)]
 pub struct Ranks {
     output: PagerankOutput,
@@ -74,7 +75,7 @@ pub struct Ranks {
     ranks: Column<f64>,
 }
 
-/// Computes the ranks of all vertices. They are the same bits for any number of threads.
+/// Computes the PageRank values of all vertices. They are bitwise identical for any number of threads.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options out of range;
@@ -94,12 +95,13 @@ pub fn rank(graph: &Graph, options: &Options, context: &Context) -> Result<Ranks
 }
 
 impl Ranks {
-    /// Returns the rank of each vertex.
+    /// Returns the PageRank value of each vertex.
     pub fn ranks(&self) -> &Column<f64> {
         &self.ranks
     }
 
-    /// Returns the ten vertices with the highest ranks, as pairs of id and rank, in descending order of ranks.
+    /// Returns the ten vertices with the highest PageRank values, as pairs of id and value, in descending order of
+    /// values.
     pub fn largest(&self) -> &[(u64, f64)] {
         &self.largest
     }
@@ -109,7 +111,7 @@ impl Ranks {
         self.output.iterations
     }
 
-    /// Returns the sum of the changes of all ranks in the last iteration.
+    /// Returns the sum of the absolute changes of all PageRank values in the last iteration.
     pub fn change(&self) -> f64 {
         self.output.change
     }
@@ -119,12 +121,12 @@ impl Ranks {
         self.output.converged != Some(false)
     }
 
-    /// Returns the sum of all ranks.
+    /// Returns the sum of all PageRank values.
     pub fn sum(&self) -> f64 {
         self.output.sum
     }
 
-    /// Returns the seconds that the computation took, without the preparation of the graph.
+    /// Returns the time of the computation in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -1,25 +1,25 @@
-//! The sources of an algorithm that begins at many vertices.
+//! Source vertices of algorithms that search from many vertices.
 
 use crate::error::Result;
 use crate::graph::InputId;
 use crate::library::graph::{Graph, Vertex};
 use serde::Serialize;
 
-/// The sources of shortest paths.
+/// Vertices at which shortest paths begin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sources {
-    /// Random vertices that have an edge.
+    /// Random vertices with at least one edge.
     Drawn {
         /// Number of sources, from 1 to 65536. If a graph has fewer such vertices, all of them are sources.
         roots: u32,
-        /// Seed by which the vertices are drawn.
+        /// Seed of the random choice.
         seed: u64,
     },
     /// The given vertices, which must be distinct.
     Vertices(Vec<Vertex>),
 }
 
-/// Keys of an algorithm's table in a job file that choose its sources.
+/// Keys in the job-file table of an algorithm that select its sources.
 #[derive(Serialize)]
 pub(super) struct SourceKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub(super) struct SourceKeys {
 }
 
 impl Sources {
-    /// Returns the keys of a table with these sources.
+    /// Returns the table keys that select these sources.
     pub(super) fn keys(&self, graph: &Graph) -> Result<SourceKeys> {
         Ok(match self {
             &Sources::Drawn { roots, seed } => SourceKeys { roots: Some(roots), seed: Some(seed), sources: None },

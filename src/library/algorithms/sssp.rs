@@ -1,4 +1,4 @@
-//! Shortest paths from one vertex.
+//! Single-source shortest paths.
 //!
 //! ```
 //! use gpugraph::sssp::Distances;
@@ -23,19 +23,19 @@ use crate::library::graph::{Computed, Graph, Vertex};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
-/// Where weights come from.
+/// Source of the edge weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum EdgeWeights {
-    /// The weights of the graph, which must have some.
+    /// The weights stored in the graph, which must be weighted.
     #[default]
     Graph,
     /// Every edge has weight 1.
     Unit,
-    /// Whole numbers from `least` to `most`, drawn for each edge with `seed`.
+    /// Random integers from `least` to `most`, one per edge.
     Uniform {
-        /// The smallest weight that can be drawn.
+        /// Smallest possible weight.
         least: u32,
-        /// The largest weight that can be drawn.
+        /// Largest possible weight.
         most: u32,
         /// Seed of the random numbers.
         seed: u64,
@@ -66,22 +66,22 @@ impl Serialize for EdgeWeights {
 /// Options of a search.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Options {
-    /// How paths are found. The distances are the same with every method.
+    /// Algorithm that finds the paths. All algorithms find the same distances.
     pub method: Method,
     /// Whether to check distances and parents after the search.
     pub validate: bool,
-    /// Where weights come from.
+    /// Source of the edge weights.
     pub weights: EdgeWeights,
 }
 
-/// Distances from the source, by the type of weights.
+/// Distances from the source. The type of the weights determines the variant.
 #[derive(Debug, Clone)]
 pub enum Distances {
-    /// Sums of whole numbers; `u64::MAX` if a vertex is not reached.
+    /// Distances as integers; `u64::MAX` for an unreached vertex.
     Whole(Column<u64>),
-    /// Sums of `f32`; infinity if a vertex is not reached.
+    /// Distances as `f32`; infinity for an unreached vertex.
     Decimal(Column<f32>),
-    /// Sums of `f64`; infinity if a vertex is not reached.
+    /// Distances as `f64`; infinity for an unreached vertex.
     Double(Column<f64>),
 }
 
@@ -99,9 +99,10 @@ pub struct Paths {
 /// Finds shortest paths from `source` to all vertices.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the graph has no weights and the options ask for them;
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Validation`](crate::ErrorKind::Validation),
-/// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the disk and the device.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the graph has no weights but the options select
+/// [`EdgeWeights::Graph`]; [`ErrorKind::Limit`](crate::ErrorKind::Limit),
+/// [`ErrorKind::Validation`](crate::ErrorKind::Validation), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and
+/// errors of the disk and the device.
 pub fn search(graph: &Graph, source: Vertex, options: &Options, context: &Context) -> Result<Paths> {
     let found: Computed<'_, SsspOutput> = graph.compute(context, "sssp", &FromOne::new(graph, source, options)?)?;
     let seconds = found.seconds_of_source();
@@ -127,7 +128,7 @@ impl Paths {
         self.reached
     }
 
-    /// Returns the seconds that the search took, without the preparation of the graph.
+    /// Returns the time of the search in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
@@ -137,21 +138,21 @@ impl Paths {
         &self.distances
     }
 
-    /// Returns for each vertex the id of the vertex before it on a shortest path. The source is its own parent. An
-    /// unreached vertex has -1.
+    /// Returns for each vertex the id of its parent: the vertex before it on a shortest path. The source is its own
+    /// parent. The value of an unreached vertex is -1.
     pub fn parents(&self) -> &Column<i64> {
         &self.parents
     }
 
-    /// Returns the ids on a shortest path to the vertex with id `target`, from the source on; `None` if it is not
-    /// reached.
+    /// Returns the vertex ids on a shortest path from the source to the vertex with id `target`; `None` if it is
+    /// unreached.
     pub fn path_to(&self, target: u64) -> Option<Vec<u64>> {
         let mut path = vec![target];
         loop {
             let at = *path.last()?;
             match self.parents.get(at)? {
                 -1 => return None,
-                // Ids from 2^63 on are negative in the column.
+                // Ids from 2^63 on are stored as negative numbers.
                 parent if parent as u64 == at => break,
                 parent => path.push(parent as u64),
             }
@@ -188,11 +189,11 @@ impl Paths {
         self.parents.write_csv(folder.join("parent.csv"), "parent")
     }
 
-    /// Searches again, checks the new result against every edge, and compares this result with it. All methods and
+    /// Repeats the search, checks the new result against every edge, and compares this result with it. All methods and
     /// devices find the same shortest paths.
     ///
     /// # Errors
-    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if these are not the paths of their source in `graph`.
+    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if these are not shortest paths in `graph`.
     pub fn validate(&self, graph: &Graph, context: &Context) -> Result<()> {
         let options = Options { validate: true, ..self.options.clone() };
         let other = search(graph, self.source, &options, context)?;

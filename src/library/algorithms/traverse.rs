@@ -1,5 +1,5 @@
-//! Traversal level by level. Candidates are sorted and repeats are dropped, which is the published method for clusters
-//! of GPUs.
+//! Level-synchronous breadth-first traversal. By default, the neighbours of each frontier are sorted and duplicates
+//! are dropped, which is a published method for GPU clusters.
 //!
 //! [`bfs`](super::bfs) finds the same trees and is faster. This module is for comparing the two strategies.
 
@@ -13,9 +13,9 @@ use serde::Serialize;
 /// Options of a traversal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Options {
-    /// The method that takes the search from one level to the next.
+    /// Method that computes the next level from the current one.
     pub strategy: Strategy,
-    /// Whether to check the tree by the rules of Graph500 after the search.
+    /// Whether to validate the tree after the search, by the rules of Graph500.
     pub validate: bool,
 }
 

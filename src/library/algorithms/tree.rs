@@ -1,4 +1,4 @@
-//! Code that the results of `[bfs]` and `[traverse]` share, because both find the same trees.
+//! Code shared by the results of `[bfs]` and `[traverse]`, because both find the same trees.
 
 use crate::algo::searches::results::SearchOutput;
 use crate::algo::searches::tree::verify::SourceOutput;
@@ -23,7 +23,7 @@ pub struct Tree {
     levels: Column<i32>,
 }
 
-/// Keys of a table that searches from one vertex and keeps its tree.
+/// Keys of a job-file table that searches from one vertex and writes the tree.
 #[derive(Serialize)]
 pub(super) struct FromOne<'o, O> {
     sources: [InputId; 1],
@@ -33,7 +33,7 @@ pub(super) struct FromOne<'o, O> {
 }
 
 impl<'o, O> FromOne<'o, O> {
-    /// Returns the keys of a table that searches from `source` with `options`.
+    /// Returns the table keys for a search from `source` with `options`.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl<'o, O> FromOne<'o, O> {
 }
 
 impl Tree {
-    /// Searches from `source` by the algorithm whose table in a job file is called `algorithm`.
+    /// Searches from `source`. `algorithm` is the name of the search algorithm's table in a job file.
     pub(super) fn search(
         graph: &Graph,
         source: Vertex,
@@ -80,17 +80,17 @@ impl Tree {
         self.edges
     }
 
-    /// Returns the seconds that the search took, without the preparation of the graph.
+    /// Returns the time of the search in seconds, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Returns the id of each vertex's parent. The source is its own parent. An unreached vertex has -1.
+    /// Returns the id of each vertex's parent. The source is its own parent. The value of an unreached vertex is -1.
     pub fn parents(&self) -> &Column<i64> {
         &self.parents
     }
 
-    /// Returns the level of each vertex, in edges from the source; -1 if it is not reached.
+    /// Returns the level of each vertex: its distance from the source in edges; -1 for an unreached vertex.
     pub fn levels(&self) -> &Column<i32> {
         &self.levels
     }
@@ -115,11 +115,12 @@ impl Tree {
         self.levels.write_csv(folder.join("level.csv"), "level")
     }
 
-    /// Searches again, checks the new tree by the rules of Graph500, and compares this tree with it. The tree is the
-    /// same on every device and with any number of threads.
+    /// Repeats the search, validates the new tree by the rules of Graph500, and compares this tree with it. The tree
+    /// is the same on every device and with any number of threads.
     ///
     /// # Errors
-    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if this is not the tree of its source in `graph`.
+    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if the tree that the search in `graph` finds differs
+    /// from this tree.
     pub fn validate(&self, graph: &Graph, context: &Context) -> Result<()> {
         let checked = BTreeMap::from([("validate", true)]);
         let other = Tree::search(graph, self.source, ("bfs", &checked), context)?;
@@ -128,7 +129,7 @@ impl Tree {
     }
 }
 
-/// Compares two columns of results from `source`.
+/// Returns an error if two result columns of a search from `source` differ.
 pub(super) fn same<T: PartialEq + std::fmt::Display + crate::results::Value>(
     source: Vertex,
     name: &str,
@@ -149,7 +150,7 @@ pub(super) fn same<T: PartialEq + std::fmt::Display + crate::results::Value>(
     }
 }
 
-/// Returns the result of the only source.
+/// Returns the result of a search that has a single source.
 pub(super) fn one<S>(output: &SearchOutput<S>) -> Result<&S> {
     output.sources.first().ok_or_else(|| Error::internal("read the result of a search", "it has no source"))
 }

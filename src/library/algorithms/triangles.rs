@@ -1,4 +1,4 @@
-//! Triangles and clustering.
+//! Triangle counts and clustering coefficients.
 //!
 //! ```
 //! use gpugraph::{Context, Graph, triangles};
@@ -20,72 +20,72 @@ use crate::library::graph::{Computed, Graph};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Numbers of triangles and wedges in a whole graph.
+/// Triangle and wedge counts of a whole graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Totals {
     /// Number of triangles.
     pub triangles: u128,
-    /// Number of pairs of edges with a common end: the sum of d(d − 1)/2 over all degrees d.
+    /// Number of wedges (pairs of edges with a common end): the sum of d(d − 1)/2 over the degrees d of all vertices.
     pub wedges: u128,
-    /// Share of the wedges that are part of a triangle, from 0 to 1.
+    /// Fraction of the wedges that are part of a triangle, from 0 to 1.
     pub transitivity: f64,
-    /// Seconds that counting took, without the preparation of the graph.
+    /// Time of the count in seconds, without the preparation of the graph.
     pub seconds: f64,
 }
 
-/// Triangles, degrees and clustering of each vertex.
+/// Triangle count, degree and clustering coefficient of each vertex.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Clustering {
-    /// Numbers of triangles and wedges in the whole graph.
+    /// Triangle and wedge counts of the whole graph.
     pub totals: Totals,
     /// Number of triangles that contain each vertex.
     pub triangles: Column<u64>,
     /// Number of neighbours of each vertex, ignoring the direction of edges.
     pub degree: Column<u32>,
-    /// Share of the pairs of neighbours of each vertex that are joined by an edge, from 0 to 1; 0 for fewer than two
-    /// neighbours.
+    /// Clustering coefficient of each vertex: the fraction of the pairs of its neighbours that are joined by an edge,
+    /// from 0 to 1; 0 for fewer than two neighbours.
     pub clustering: Column<f64>,
-    /// Mean of the clustering of all vertices with an edge.
+    /// Mean clustering coefficient of all vertices with at least one edge.
     pub average: f64,
 }
 
-/// Clustering of each vertex by the direction of edges, as LDBC Graphalytics defines it.
+/// Directed clustering coefficient of each vertex, as LDBC Graphalytics defines it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DirectedClustering {
-    /// Numbers of triangles and wedges in the whole graph, without direction.
+    /// Triangle and wedge counts of the whole graph, ignoring the direction of edges.
     pub totals: Totals,
     /// Number of directed edges between the neighbours of each vertex.
     pub links: Column<u64>,
     /// Number of neighbours of each vertex, ignoring the direction of edges.
     pub degree: Column<u32>,
-    /// For each vertex, the share of the ordered pairs of its neighbours that have an edge from the first to the
-    /// second, from 0 to 1; 0 for fewer than two neighbours.
+    /// Directed clustering coefficient of each vertex: the fraction of the ordered pairs of its neighbours that have
+    /// an edge from the first to the second, from 0 to 1; 0 for fewer than two neighbours.
     pub clustering: Column<f64>,
-    /// Mean of the clustering of all vertices with an edge.
+    /// Mean clustering coefficient of all vertices with at least one edge.
     pub average: f64,
 }
 
-/// Triangles of each edge. An edge has the same index in each column.
+/// Triangle count (support) of each edge. An edge has the same index in each column.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EdgeSupports {
-    /// Numbers of triangles and wedges in the whole graph.
+    /// Triangle and wedge counts of the whole graph.
     pub totals: Totals,
-    /// The end of each edge with the smaller id. Ids are unsigned: cast a value to `u64` to get the id.
+    /// For each edge, the smaller id of its two ends. Ids are unsigned: cast a value to `u64` to get the id.
     pub source: Column<i64>,
-    /// The end of each edge with the larger id, stored like the source.
+    /// For each edge, the larger id of its two ends, stored like `source`.
     pub target: Column<i64>,
-    /// Number of triangles that each edge is in.
+    /// Number of triangles that contain each edge.
     pub support: Column<u32>,
-    /// The largest number in `support`; 0 without edges.
+    /// The largest number in `support`; 0 if there are no edges.
     pub largest: u32,
 }
 
 impl EdgeSupports {
-    /// Returns the ends of each edge and its number of triangles.
+    /// Returns each edge as a pair: the ids of its two ends, and its number of triangles.
     pub fn iter(&self) -> impl Iterator<Item = ([u64; 2], u32)> + '_ {
         let ends =
             self.source.iter().zip(&self.target[..]).map(|((_, source), &target)| [source as u64, target as u64]);
@@ -93,21 +93,22 @@ impl EdgeSupports {
     }
 }
 
-/// Comparisons of a plain merge of the sorted rows of each edge, in two orders of the vertices.
+/// Number of comparisons that counting triangles takes if, for each edge, the sorted adjacency rows of its ends are
+/// merged. It is given for two vertex orders.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Comparisons {
-    /// Numbers of triangles and wedges in the whole graph. The seconds include the time for counting comparisons.
+    /// Triangle and wedge counts of the whole graph. `seconds` includes the time for counting comparisons.
     pub totals: Totals,
-    /// Number of comparisons in the order of ids.
+    /// Number of comparisons if vertices are ordered by id.
     pub input_order: u128,
-    /// Number of comparisons in ascending order of degree.
+    /// Number of comparisons if vertices are ordered by ascending degree.
     pub degree_order: u128,
-    /// Ratio of the comparisons in the order of ids to the comparisons in the order of degree; 0 if there are none.
+    /// `input_order` divided by `degree_order`; 0 if there are no comparisons.
     pub ratio: f64,
 }
 
-/// Counts triangles with one key of `[triangle]` set.
+/// Counts triangles, with `key` of the job-file table `[triangle]` set to `value`.
 fn with_key<'g>(
     graph: &'g Graph,
     context: &Context,
@@ -116,7 +117,7 @@ fn with_key<'g>(
     graph.compute(context, "triangle", &BTreeMap::from([(key, value)]))
 }
 
-/// Counts the triangles of a graph, without regard to the direction of edges.
+/// Counts the triangles of a graph, ignoring the direction of edges.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
@@ -142,7 +143,7 @@ pub fn per_vertex(graph: &Graph, context: &Context) -> Result<Column<u64>> {
     Ok(clustering(graph, context)?.triangles)
 }
 
-/// Returns triangles, degrees and clustering of each vertex.
+/// Returns the triangle count, degree and clustering coefficient of each vertex.
 ///
 /// # Errors
 /// Errors of [`count`].
@@ -158,7 +159,8 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
     })
 }
 
-/// Returns the edges of a graph and the number of triangles that each is in, in an order that depends on the graph alone.
+/// Returns the edges of a graph, each with the number of triangles that contain it. The order of the edges depends on
+/// the graph alone.
 ///
 /// # Errors
 /// Errors of [`count`].
@@ -173,12 +175,12 @@ pub fn per_edge(graph: &Graph, context: &Context) -> Result<EdgeSupports> {
     })
 }
 
-/// Counts the comparisons that a plain merge of sorted rows takes in the order of ids and in the order of degree. CPUs
-/// count them.
+/// Counts the comparisons that merging sorted adjacency rows takes, with vertices ordered by id and by degree. CPUs do
+/// the counting, even if the device is a GPU.
 ///
 /// # Errors
-/// Errors of [`count`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a graph that keeps
-/// direction, and for one with loops that another job prepared.
+/// Errors of [`count`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a directed graph, and for a graph with
+/// self-loops that another job prepared.
 pub fn comparisons(graph: &Graph, context: &Context) -> Result<Comparisons> {
     let found = with_key(graph, context, ("comparisons", true))?;
     let none = || Error::internal("count comparisons", "the result has none");
@@ -191,8 +193,8 @@ pub fn comparisons(graph: &Graph, context: &Context) -> Result<Comparisons> {
     })
 }
 
-/// Returns links, degrees and clustering of each vertex, by the direction of edges. In an undirected graph, every edge
-/// counts in both directions.
+/// Returns three columns for all vertices: the number of edges between the vertex's neighbours (links), its degree, and
+/// its directed clustering coefficient. In an undirected graph, every edge counts in both directions.
 ///
 /// # Errors
 /// Errors of [`count`].

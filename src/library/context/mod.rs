@@ -1,4 +1,4 @@
-//! The resources that calls of the library may use, and how calls are observed and cancelled.
+//! Resources that library calls may use, progress callbacks, and cancellation.
 
 use crate::config::{self, Device, InputSpec, Job};
 use crate::error::{Error, Result};
@@ -53,44 +53,45 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Limits host memory. The default is 80 % of the free memory of the machine or the cgroup.
+    /// Limits the host memory of each call. The default is 80 % of the free memory of the machine or the cgroup.
     pub fn host_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
         self.host_memory = Some(limit.into());
         self
     }
 
-    /// Limits the memory of a GPU. The default is 90 % of the free memory.
+    /// Limits the GPU memory of each call. The default is 90 % of the free GPU memory.
     pub fn gpu_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
         self.gpu_memory = Some(limit.into());
         self
     }
 
-    /// Sets the number of threads. The default, 0, stands for all cores that the process may use.
+    /// Sets the number of threads. The default, 0, means one per core that the process may use.
     pub fn threads(mut self, threads: usize) -> ContextBuilder {
         self.threads = threads;
         self
     }
 
-    /// Sets the device that computes. The default is [`Device::Auto`].
+    /// Sets the device on which algorithms run. The default is [`Device::Auto`].
     pub fn device(mut self, device: Device) -> ContextBuilder {
         self.device = device;
         self
     }
 
-    /// Picks a GPU by its index, as `gpugraph devices` lists them.
+    /// Selects a GPU by its index in the output of `gpugraph devices`.
     pub fn gpu(mut self, index: u32) -> ContextBuilder {
         self.gpu = Some(index);
         self
     }
 
-    /// Sets the folder for the files of graphs that have no folder of their own. The default is the system's folder for
-    /// temporary files. Choose one on a fast disk: a graph takes about 4 bytes an edge there.
+    /// Sets the folder for the files of graphs without [`GraphBuilder::spill_to`](crate::GraphBuilder::spill_to). The
+    /// default is the system's folder for temporary files. Choose a folder on a fast disk: a graph takes about 4 bytes
+    /// per edge there.
     pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> ContextBuilder {
         self.temporary_folder = Some(folder.into());
         self
     }
 
-    /// Sets a function that is called about five times a second while a call lasts, from another thread.
+    /// Sets a progress callback. While a call is running, another thread calls it about five times a second.
     pub fn on_progress(mut self, observer: impl Fn(&Progress<'_>) + Send + Sync + 'static) -> ContextBuilder {
         self.observer = Some(Arc::new(observer));
         self
@@ -116,7 +117,7 @@ impl ContextBuilder {
     }
 }
 
-/// The limits, the device and the folder of calls. Clones share them.
+/// Limits, device and temporary folder for library calls. Clones share them.
 ///
 /// Calls of one process run one after another, because each uses all threads and the whole GPU: a call from a second
 /// thread waits. After a `fork`, the child process must build its own context.
@@ -133,21 +134,21 @@ pub struct Context(Arc<Shared>);
 struct Shared {
     settings: ContextBuilder,
     folder: PathBuf,
-    /// The process that built the context.
+    /// Id of the process that built the context.
     process: u32,
-    /// The GPU between calls, once a call has opened it.
+    /// GPU session that calls share; `None` until a call has opened the GPU.
     gpu: Mutex<Option<GpuSession>>,
     calls: Arc<Calls>,
 }
 
-/// The calls of a context or a job, which a [`Canceller`] can stop.
+/// State through which a [`Canceller`] stops the calls of a context or the run of a job.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// Whether a call is in progress.
     runs: Mutex<bool>,
 }
 
-/// Lock that every call of the process takes, so that calls run one after another.
+/// Lock that every call of the process holds while it runs, so that calls run one after another.
 static TURN: Mutex<()> = Mutex::new(());
 
 impl Context {
@@ -169,7 +170,8 @@ impl Context {
         Canceller(Arc::clone(&self.0.calls))
     }
 
-    /// Runs the work of a call, once earlier calls have ended. `work` gets the GPU that calls share.
+    /// Waits until no other call is running, and runs `work`, the body of a call. `work` receives the shared GPU
+    /// session.
     ///
     /// # Errors
     /// Errors of `work`; [`Error::Usage`] in a process that was forked from the process that built the context.
@@ -197,8 +199,8 @@ impl Context {
         self.0.settings.observer.clone()
     }
 
-    /// Returns a job without tasks in `workdir`, with the limits and the device of this context. `input` is its table
-    /// `[input]`. `input_spec`, if given, is the input, and the table then names none.
+    /// Returns a job without tasks in `workdir`, with the limits and the device of this context. `input` contains the
+    /// keys of its table `[input]`. If `input_spec` is given, it is the input of the job, and `input` names none.
     ///
     /// # Errors
     /// [`Error::Usage`] for mistakes in `input`.
@@ -242,7 +244,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A call in progress. When it ends, a request to stop it is withdrawn.
+/// Guard of a call in progress. Dropping it ends the call and withdraws a request to stop it.
 struct Running<'a>(&'a Calls);
 
 impl Drop for Running<'_> {
@@ -254,7 +256,7 @@ impl Drop for Running<'_> {
 }
 
 impl Calls {
-    /// Runs the work of a call, once no other call of the process is in progress.
+    /// Waits until no other call of the process is running, and runs `work`, the body of a call.
     pub(super) fn call<T>(&self, work: impl FnOnce() -> T) -> T {
         let _turn = TURN.lock();
         *self.runs.lock() = true;
@@ -263,7 +265,7 @@ impl Calls {
     }
 }
 
-/// Stops calls of a context, or the run of a job, from another thread.
+/// Handle that stops calls of a context, or the run of a job, from another thread.
 #[derive(Debug, Clone)]
 pub struct Canceller(pub(super) Arc<Calls>);
 

@@ -1,5 +1,5 @@
-//! Counts degrees on a GPU. Threads copy edges into pinned memory, and kernels do the rest. Each thread has a lane: a
-//! GPU queue with slots, which are pinned buffers for one batch of edges each.
+//! Counts degrees on a GPU. Threads copy edges to pinned memory, and kernels count them. Each thread uses a *lane*: a
+//! GPU queue with slots (pinned buffers for one batch of edges each).
 #![allow(unsafe_code)] // kernel launches
 
 use super::{Counted, DegreeCounting};
@@ -19,23 +19,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const HEAD: usize = 6;
 const FOUND: usize = HEAD + 2 * SAMPLED;
 
-/// Number of words of the smallest batch that is worth a kernel launch.
+/// Minimum number of 32-bit words of a batch for which a kernel launch pays off.
 const LEAST_BATCH: u64 = 4096;
-/// A degree that reaches this value is carried: the value is subtracted from the degree, and the id is recorded.
-/// Between two checks at most half of this value is added to any degree, so no counter overflows.
+/// Threshold from which a degree is carried: this value is subtracted from the degree, and the id is recorded. Between
+/// two checks at most half of this value is added to any degree, so no counter overflows.
 const CARRY: u32 = 1 << 31;
 const CARRY_EVERY: u64 = 1 << 30;
-/// Maximum number of carries in a pass over the input. A carry is a reduction of a degree by [`CARRY`], 2^31 ends of
-/// edges.
+/// Maximum number of carries in a pass over the input. Each carry reduces a degree by [`CARRY`] = 2^31.
 const MOST_CARRIED: u64 = (1 << 16) - 1;
 
 /// Division of the GPU's memory for counting degrees.
 struct CounterPlan {
     ids: u64,
-    /// True if the input may have more than `ids` ids.
+    /// Whether the input may contain ids without a counter (from `ids` on).
     is_part: bool,
     lanes: usize,
-    /// Number of 32-bit words in a batch of ids.
+    /// Number of 32-bit words in a batch: two ids for each edge.
     batch: u64,
 }
 
@@ -48,22 +47,22 @@ pub struct GpuCounters<'w> {
 
 struct SharedCounts<'w> {
     count: Kernel,
-    /// Maker of the edges, if the GPU makes them.
+    /// Generator of the edges, if the GPU generates them.
     maker: Option<EdgeMaker>,
     carry: Kernel,
     add: Kernel,
     /// Access to the GPUs of other ranks.
     peers: &'w Peers,
     degrees: DeviceSlice<u32>,
-    /// True if the input may have ids without a counter, because memory is too small. `memory` is the total GPU memory
-    /// in bytes.
+    /// Whether the input may contain ids without a counter, because memory is too small. `memory` is the total GPU
+    /// memory in bytes.
     is_part: bool,
     memory: u64,
     carried: DeviceSlice<u32>,
     expected: u64,
     /// Number of edge ends counted so far.
     ends: AtomicU64,
-    /// Lock that is read-locked while a batch is queued and write-locked while degrees are carried.
+    /// Lock that is held for reading while a batch is queued, and for writing while degrees are carried.
     carrying: RwLock<()>,
 }
 
@@ -73,9 +72,9 @@ struct LaneCounter<'w> {
     lane: Lane<'w>,
     raw: DeviceSlice<u32>,
     results: DeviceSlice<u32>,
-    /// Number of 32-bit words in a batch of ids.
+    /// Number of 32-bit words in a batch: two ids for each edge.
     batch: usize,
-    /// For each slot (pinned buffer), its batch if the results are not read yet.
+    /// For each slot (pinned buffer), the batch whose results are not read yet, if any.
     pending: Vec<Option<Batch>>,
     found: Counted,
 }
@@ -83,15 +82,15 @@ struct LaneCounter<'w> {
 /// A batch of edges.
 #[derive(Debug, Clone, Copy)]
 struct Batch {
-    /// Number of 32-bit words of the edges.
+    /// Number of 32-bit words of the edges, two per edge.
     words: usize,
-    /// Number of the first edge, if the GPU makes the edges.
+    /// Index of the first edge, if the GPU generates the edges.
     made_from: Option<u64>,
 }
 
 impl<'w> GpuCounters<'w> {
     /// Makes counters on the GPU for the degrees of all ids below `end`. If `exact` is false and memory is too small
-    /// for all, there are counters only for the first ids. Returns `None` if memory is too small even then.
+    /// for all, makes counters only for the first ids. Returns `None` if memory is too small even then.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -110,8 +109,8 @@ impl<'w> GpuCounters<'w> {
         })
     }
 
-    /// Plans counters for the ids below `end`, with batches of at most `largest` words. If `exact` is false, it may
-    /// plan counters for fewer ids. Returns `None` if the counters don't fit.
+    /// Plans counters for the ids below `end`, with batches of at most `largest` 32-bit words. If `exact` is false,
+    /// there may be counters only for the first ids. Returns `None` if the counters do not fit GPU memory.
     fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<CounterPlan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let free = workspace.arena.free().checked_sub(slice_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
@@ -199,7 +198,7 @@ impl DegreeCounting for GpuCounters<'_> {
     }
 
     fn fetch(&mut self, degrees: &mut [u32]) -> Result<()> {
-        // Ids that the GPU has no counter for did not occur.
+        // Ids without a counter on the GPU do not occur in the input.
         let counted = degrees.len().min(self.shared.degrees.len() as usize);
         self.receive(&mut degrees[..counted], 0)?;
         for id in self.carried()? {
@@ -209,7 +208,7 @@ impl DegreeCounting for GpuCounters<'_> {
     }
 
     fn reaches_others(&mut self, ids: usize) -> Result<bool> {
-        // Other ranks read the degrees of the first `ids` ids.
+        // Other ranks may read the degrees of any of the first `ids` ids.
         let has_all = self.shared.degrees.len() >= ids as u64;
         Ok(has_all && self.shared.peers.reachable().is_some() && self.carried()?.is_empty())
     }
@@ -236,7 +235,7 @@ impl DegreeCounting for GpuCounters<'_> {
 }
 
 impl GpuCounters<'_> {
-    /// Copies the counts of the ids from `first` on to `degrees` on the host.
+    /// Copies the degrees of the ids from `first` on to `degrees` on the host.
     fn receive(&mut self, degrees: &mut [u32], first: usize) -> Result<()> {
         let chunk = degrees.len().div_ceil(self.lanes.len()).max(1);
         let counted = self.shared.degrees;
@@ -264,7 +263,7 @@ impl GpuCounters<'_> {
 }
 
 impl LaneCounter<'_> {
-    /// Adds edges, which are pairs of ids.
+    /// Adds edges; `ids` are the ids of both ends, edge after edge.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
             if self.lane.filled() == 0 {
@@ -277,7 +276,7 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Counts the edges in the current slot (pinned buffer), if there are any.
+    /// Counts the edges in the current slot (pinned buffer), if any.
     fn launch(&mut self) -> Result<()> {
         match self.lane.filled() {
             0 => Ok(()),
@@ -285,7 +284,7 @@ impl LaneCounter<'_> {
         }
     }
 
-    /// Launches the kernel that counts a batch. The results go to the current slot (pinned buffer).
+    /// Launches the kernel that counts a batch. The results will be copied to the current slot (pinned buffer).
     fn count(&mut self, batch: Batch) -> Result<()> {
         let LaneCounter { shared, lane, raw, results, .. } = self;
         let pairs = batch.words as u64 / 2;
@@ -307,8 +306,8 @@ impl LaneCounter<'_> {
         lane.pass()?;
         let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
-            // The lock keeps other threads from queueing batches. Batches that are queued already add far less than the
-            // counters still have room for.
+            // The lock prevents other threads from queueing batches. The batches that are already queued are far too
+            // few to overflow a counter.
             let _alone = shared.carrying.write();
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
@@ -319,7 +318,7 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Reads the results of the batch in the current slot (pinned buffer), before another batch takes the slot.
+    /// Reads the results of the batch in the current slot (pinned buffer), before the slot is reused for another batch.
     fn read_results(&mut self) -> Result<()> {
         let Some(Batch { words, made_from }) = self.pending[self.lane.turn()].take() else { return Ok(()) };
         let (end, queue) = (self.shared.degrees.len(), self.lane.queue());
@@ -335,7 +334,7 @@ impl LaneCounter<'_> {
         }
         found.missed |= missed != 0;
         if missed != 0 && self.shared.is_part {
-            // Stop now, so that the CPU starts the pass over as soon as possible.
+            // Stop now, so that the CPU repeats the pass as soon as possible.
             return Err(Error::Limit {
                 limit: "gpu_memory",
                 given: size::show(self.shared.memory),
@@ -348,8 +347,8 @@ impl LaneCounter<'_> {
                 found.sample.take(u64::from(low) | (u64::from(high) << 32));
             }
         } else {
-            // The kernel sampled more edges than its results have room for. This happens in small inputs, where most
-            // edges are in the sample. The host samples the batch itself.
+            // The kernel sampled more edges than fit in its results. This happens for small inputs, of which most edges
+            // are in the sample. The host samples the batch itself.
             if let (Some(first), Some(maker)) = (made_from, &self.shared.maker) {
                 maker.make(queue, first..first + words as u64 / 2, self.raw)?;
                 queue.read(self.raw, edges)?;
@@ -361,13 +360,13 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Reads the results in the current slot (pinned buffer), and goes to the next slot.
+    /// Reads the results in the current slot (pinned buffer), and advances to the next slot.
     fn finish_slot(&mut self) -> Result<()> {
         self.read_results()?;
         self.lane.pass()
     }
 
-    /// Records an edge with an id that does not fit the GPU's 32 bits.
+    /// Records an edge with an id that does not fit the 32-bit ids on the GPU.
     fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         if u == v {

@@ -1,5 +1,5 @@
-//! The first pass over the input. It finds the largest id, the degree of every vertex and the loops, and estimates the
-//! number of distinct edges.
+//! The first pass over the input. It finds the largest id, the degree of every vertex and the self-loops, and estimates
+//! the number of distinct edges.
 
 mod cpu;
 pub mod gpu;
@@ -16,44 +16,45 @@ use cpu::{CpuCounters, SharedDegrees};
 use gpu::GpuCounters;
 use std::ops::Range;
 
-/// Number of ids that an array indexed by id may span, even if there are few edges. Such an array is small, and results
-/// stay indexed by the input's ids.
+/// Number of elements that an array indexed by id may always have, even if there are few edges. Such an array is small,
+/// and results stay indexed by the input's ids.
 const ALWAYS_DENSE: u64 = 1 << 20;
-/// Like `ALWAYS_DENSE`, but for an input that declares its number of vertices. It is larger because each declared
-/// vertex gets a row in the results.
+/// Number of elements that an array indexed by id may always have if the input declares its number of vertices. It is
+/// larger than `ALWAYS_DENSE`, because each declared vertex gets a row in the results.
 const DECLARED_DENSE: u64 = 1 << 26;
-/// One more than the largest id that fits the 32 bits of a vertex.
+/// Exclusive upper bound on the ids of vertices, which have 32 bits.
 const MAX_DENSE: u64 = u32::MAX as u64;
 
 /// Results of one pass over the input.
 #[derive(Debug)]
 pub struct Ingested {
-    /// Degree of each id: the number of edge ends there, repeats included, loops excluded, at most 2^32 - 1. The array
-    /// is empty if the ids are sparse. Each rank has the degrees of its share of the ids ([`Comm::share`]); the other
-    /// elements have no meaning.
+    /// Degree of each id: the number of its edges in the input, including duplicates and excluding self-loops, at most
+    /// 2^32 - 1. The array is empty if the ids are sparse. It contains the degrees for this rank's share of the ids
+    /// ([`Comm::share`]); the contents of the other elements are unspecified.
     pub degrees: Buffer<u32>,
-    /// Number of edges in the input, loops and repeats included.
+    /// Number of edges in the input, including self-loops and duplicates.
     pub edges: u64,
-    /// Number of loops in the input.
+    /// Number of self-loops in the input.
     pub loops: u64,
-    /// Smallest id that has a loop.
+    /// Smallest id that has a self-loop; `None` if there is none.
     pub first_loop: Option<u64>,
-    /// Largest id, loops included; `None` if there is no edge.
+    /// Largest id, including ids with only self-loops; `None` if there is no edge.
     pub largest: Option<u64>,
-    /// Number of vertices that the input's header declares, if it does.
+    /// Number of vertices that the input's header declares, if any.
     pub declared: Option<u64>,
     /// Checksum of the input's bytes.
     pub checksum: u64,
-    /// Checksum of the weights' bytes, if weights are wanted and are in a separate file.
+    /// Checksum of the file of weights, if weights are wanted and are in a separate file.
     pub weights_checksum: u64,
     /// Type of the weights, if weights are wanted and the input has some.
     pub weights: Option<WeightType>,
-    /// Upper bound of the number of edges without loops and repeats: the estimate plus six standard deviations.
+    /// Upper bound on the number of edges without self-loops and duplicates: the estimate plus six standard deviations.
     pub distinct_at_most: u64,
 }
 
-/// Returns the maximum number of elements that an array indexed by id may have for an input of `edges` edges. `wide`
-/// says whether ids may have 64 bits; `declared` says whether the input declares its number of vertices.
+/// Returns the maximum number of elements of an array indexed by id, for an input of `edges` edges; with more, ids
+/// count as sparse. `wide` says whether ids may have 64 bits; `declared` says whether the input declares its number of
+/// vertices.
 pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     let free = match (declared, wide) {
         (true, _) => DECLARED_DENSE,
@@ -63,30 +64,31 @@ pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     edges.saturating_mul(8).max(free).min(MAX_DENSE - 1) + 1
 }
 
-/// Returns true if ids up to `largest` are too sparse for arrays indexed by id, in an input of `edges` edges.
+/// Returns true if ids up to `largest` are too sparse for arrays indexed by id, in an input of `edges` edges. The other
+/// parameters are those of [`most_dense`].
 pub fn sparse(largest: u64, edges: u64, wide: bool, declared: bool) -> bool {
     largest >= most_dense(edges, wide, declared)
 }
 
-/// Counters of degrees while the input is read, on the CPU or on a GPU.
+/// Degree counters, on the CPU or on a GPU, that are updated while the input is read.
 pub trait DegreeCounting {
     /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
-    /// Returns the results of counting, without the degrees. All edges must have been seen.
+    /// Returns the results of counting, except the degrees. All edges must have been visited.
     ///
     /// # Errors
     /// [`Error::Lost`].
     fn finish(&mut self) -> Result<Counted>;
 
-    /// Returns an array for the degrees of ids up to `largest`. It already has the degrees, unless they are on a GPU
-    /// and [`Self::fetch`] copies them. This is called once.
+    /// Returns an array for the degrees of ids up to `largest`. It already contains the degrees, unless these are on a
+    /// GPU; [`Self::fetch`] then copies them. Must be called only once.
     ///
     /// # Errors
     /// [`Error::Limit`] if there is no memory for the degrees; [`Error::Lost`].
     fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>>;
 
-    /// Copies the degrees that this rank counted from its GPU to `degrees`. Does nothing if they are not on a GPU.
+    /// Copies the degrees counted by this rank's GPU to `degrees`. Does nothing on the CPU.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -105,7 +107,7 @@ pub trait DegreeCounting {
     }
 
     /// Sums the degrees over all ranks, and writes the sums for this rank's share of the ids to `degrees`. All ranks
-    /// must have counted. Collective.
+    /// must have finished counting. Collective.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -115,15 +117,15 @@ pub trait DegreeCounting {
     }
 }
 
-/// Results of counting degrees, without the degrees.
+/// Results of counting degrees, except the degrees themselves.
 pub struct Counted {
-    /// Number of loops in the input.
+    /// Number of self-loops in the input.
     pub loops: u64,
-    /// Smallest id that has a loop; [`u64::MAX`] if there is none.
+    /// Smallest id that has a self-loop; [`u64::MAX`] if there is none.
     pub first_loop: u64,
-    /// Largest id, loops included; `None` if there is no edge.
+    /// Largest id, including ids with only self-loops; `None` if there is no edge.
     pub largest: Option<u64>,
-    /// True if any edge could not be counted. The degrees of this pass are then useless.
+    /// Whether an edge could not be counted. The degrees of this pass are then unusable.
     pub missed: bool,
     sample: EdgeSample,
 }
@@ -133,7 +135,7 @@ impl Counted {
         Counted { loops: 0, first_loop: u64::MAX, largest: None, missed: false, sample: EdgeSample::new(expected) }
     }
 
-    /// Adds the results of another thread to these.
+    /// Merges the results of another thread into these.
     fn merge(&mut self, other: Counted) {
         self.loops += other.loops;
         self.first_loop = self.first_loop.min(other.first_loop);
@@ -142,7 +144,7 @@ impl Counted {
         self.sample.merge(other.sample);
     }
 
-    /// Combines the results of all ranks; afterwards each rank has the totals. Collective.
+    /// Combines the results of all ranks into totals, which are then the same on every rank. Collective.
     fn join(&mut self, comm: &Comm) {
         let mut most = [self.largest.is_some().into(), self.largest.unwrap_or(0), self.missed.into()];
         comm.all_max(&mut most);
@@ -153,22 +155,22 @@ impl Counted {
     }
 }
 
-/// Outcome of a pass over the input; it is the same on all ranks.
+/// Outcome of a pass over the input; the variant is the same on all ranks.
 enum PassOutcome {
-    /// All edges were counted, and these are the results.
+    /// Complete results: all edges were counted.
     Whole(Ingested),
-    /// The ids are dense up to `largest`, but the degrees are incomplete. Either no memory was left to sum the threads'
-    /// counts, or the input has far more edges than its size suggested.
+    /// Incomplete degrees of dense ids up to `largest`. Either no memory was left to sum the threads' counts, or the
+    /// input has far more edges than its size suggested.
     Partial { largest: u32 },
-    /// A device has too little memory, so the CPU must do the pass.
+    /// No results: a device has too little memory, so the pass must be repeated on the CPU.
     DeviceTooSmall(Error),
 }
 
 /// The first pass over the input, with the resources that it needs.
 pub struct Ingest<'a, 'm> {
-    /// Input that has the edges. Each rank reads its share.
+    /// Input that contains the edges. Each rank reads its share.
     pub input: &'a Input,
-    /// How chunks of the input are cached in memory for later passes.
+    /// Cache in which chunks of the input stay in memory for later passes.
     pub cache: CacheUse<'a, 'm>,
     /// Dictionary of sparse ids, if ids are sparse.
     pub dictionary: Option<&'a Dictionary>,
@@ -178,11 +180,10 @@ pub struct Ingest<'a, 'm> {
     pub budget: &'a Budget,
     /// Ranks that prepare the graph together.
     pub comm: &'a Comm,
-    /// Work stealing between ranks, if there is any: a rank that has read its share reads chunks of other ranks'
-    /// shares.
+    /// Work stealing between ranks, if enabled: a rank that has read its share reads chunks of other ranks' shares.
     pub stealing: Option<&'a WorkStealing>,
-    /// Function that connects the GPUs of all ranks. Each rank calls it after all ranks have read their shares, so that
-    /// no rank waits earlier until others have opened their GPUs.
+    /// Function that connects the GPUs of all ranks. It is called only after all ranks have read their shares.
+    /// Otherwise ranks would wait until others have opened their GPUs, instead of reading.
     pub connect_gpus: &'a dyn Fn(),
 }
 
@@ -191,13 +192,14 @@ impl Ingest<'_, '_> {
     /// first pass could not count all ids. Collective.
     ///
     /// # Errors
-    /// Errors of the input and of the budget (4 bytes for each id up to the largest), and a stop that `watch` reports.
+    /// Errors of the input and of the budget (4 bytes for each id up to the largest id), and cancellation reported by
+    /// `watch`.
     pub fn run(&self, mut gpu: Option<&mut PrepareGpu<'_>>, watch: &dyn Watch) -> Result<Ingested> {
         let mut largest = None;
         loop {
             match self.pass(largest, gpu.as_deref_mut(), watch)? {
                 PassOutcome::Whole(found) => return Ok(found),
-                // The number of ids is known now. The next pass reserves memory for them first, and does not cache the
+                // Now the number of ids is known. The next pass first reserves memory for them, and does not cache the
                 // input.
                 PassOutcome::Partial { largest: id } if largest.is_none() => {
                     largest = Some(id);
@@ -212,7 +214,7 @@ impl Ingest<'_, '_> {
         }
     }
 
-    /// Reads the input once. `largest` is the largest id, if it is known already.
+    /// Reads the input once. `largest` is the largest id, or `None` if it is unknown.
     fn pass(&self, largest: Option<u32>, gpu: Option<&mut PrepareGpu<'_>>, watch: &dyn Watch) -> Result<PassOutcome> {
         let Ingest { input, cache, dictionary, threads, budget, comm, stealing, connect_gpus } = *self;
         let expected = input.estimate_edges()?;
@@ -252,7 +254,7 @@ impl Ingest<'_, '_> {
         connect_gpus();
         found.join(comm);
         if let Some(dictionary) = dictionary {
-            // A list of vertices may end with vertices that have no edge.
+            // The last ids may come from a list of vertices and have no edge.
             found.largest = (dictionary.ids().len() as u64).checked_sub(1);
         }
         let scan = joined(seen, comm)?;
@@ -282,7 +284,7 @@ impl Ingest<'_, '_> {
             if comm.all(counting.reaches_others(total.degrees.len())?) {
                 let share = comm.share(total.degrees.len());
                 counting.sum(&mut total.degrees, share)?;
-                // A rank may change its degrees only when no other rank reads them any more.
+                // Wait until no other rank reads this rank's degrees, because they may change afterwards.
                 comm.barrier();
             } else {
                 counting.fetch(&mut total.degrees)?;
@@ -293,18 +295,19 @@ impl Ingest<'_, '_> {
     }
 }
 
-/// Combines the findings of each rank in its share of the input into the totals of the whole input. Collective.
+/// Combines the results of all ranks' shares into the totals of the whole input. Collective.
 ///
 /// # Errors
-/// An error of the input if a header declares other numbers than the totals.
+/// An error of the input if its header declares numbers that differ from the totals.
 pub fn joined(mut seen: ShareResult, comm: &Comm) -> Result<Scan> {
     comm.all_sum(seen.sums());
     comm.all_max(seen.most());
     seen.finish()
 }
 
-/// Returns the first id that is not counted. An array of degrees up to this id would be sparse. The limit allows for an
-/// error in the estimated number of edges; the exact number decides later whether ids are sparse.
+/// Returns the exclusive upper bound on the ids whose degrees are counted. With larger ids, an array of degrees would
+/// be sparse. `expected` is only an estimate of the number of edges, so the bound is generous. Whether ids are sparse
+/// is decided later, from the exact number of edges.
 fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -> u64 {
     let dense = expected.saturating_mul(9).max(if wide { 1024 } else { ALWAYS_DENSE }) + 1;
     match largest {
@@ -314,22 +317,24 @@ fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -
     }
 }
 
-/// Returns the bytes of the samples of distinct edges of `input`: one sample for each thread, and two to join them.
+/// Returns the size in bytes of all samples of the distinct edges of `input`: one sample for each thread, and two for
+/// merging them.
 pub fn samples_bytes(threads: usize, input: &Input) -> u64 {
     (threads as u64 + 2) * EdgeSample::bytes(input.most_edges())
 }
 
-/// Returns the bytes of all threads' own counters for `ids` ids. If memory is short, threads have fewer counters.
+/// Returns the size in bytes of the per-thread counters of all threads for `ids` ids. If memory is short, threads use
+/// fewer counters.
 pub fn counters_bytes(ids: u64, threads: usize) -> u64 {
     threads as u64 * ids.next_multiple_of(GRANULE)
 }
 
-/// Returns the bytes of the degrees of `ids` ids.
+/// Returns the size in bytes of the degrees of `ids` ids.
 pub fn degrees_bytes(ids: u64) -> u64 {
     4 * ids.next_multiple_of(GRANULE)
 }
 
-/// Number of ids by which arrays of degrees grow.
+/// Granularity, in ids, with which arrays of degrees grow.
 const GRANULE: u64 = 1 << 16;
 
 const PURPOSE: &str = "degrees of all vertices (4 bytes for each id up to the largest)";

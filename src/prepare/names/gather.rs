@@ -1,9 +1,9 @@
-//! The pass over the input that gathers the different strings.
+//! The pass over the input that gathers the distinct strings.
 //!
-//! Each thread has a chunk of memory for each part, to which it copies strings as records: hash, length, bytes. A full
-//! chunk waits until the chunks of its part have as many bytes as the different strings of the part, and at least
-//! [`WAITING`] bytes. Then one thread looks all of them up, so that the part stays in the cache of a core for many
-//! strings.
+//! The upper bits of a string's hash select its *part*. Each thread copies strings, as records (hash, length, bytes),
+//! to one chunk of memory per part. Full chunks are queued per part. Chunks wait in the queue until they have as many
+//! bytes as the part's distinct strings so far, and at least [`WAITING`] bytes. Then one thread looks up all strings in
+//! them. So the part is loaded to the cache of a core once for many strings.
 
 use super::spill::Spill;
 use super::string_set::{Distinct, StringSet};
@@ -16,60 +16,60 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Minimum and maximum number of parts.
+/// Minimum and maximum number of parts into which strings are divided.
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
-/// Bytes of the input for each part, so that the different strings of most parts fit the second-level cache.
+/// Number of input bytes per part, so that the distinct strings of most parts fit the L2 cache.
 const PART_BYTES: u64 = 1 << 20;
-/// Maximum number of bytes of a chunk.
+/// Maximum size of a chunk in bytes.
 const CHUNK: u64 = 4096;
-/// Number of bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE: usize = 64;
-/// Minimum number of bytes of chunks that a part looks up at once, if there is memory.
+/// Minimum number of bytes in a part's queued chunks before their strings are looked up, if memory allows.
 const WAITING: u64 = 32 << 10;
-/// Minimum number of bytes of memory of each thread.
+/// Minimum number of bytes of memory per thread.
 const LEAST: u64 = 256 << 10;
 
-/// Returns the minimum number of bytes of memory with which `threads` threads can number strings.
+/// Returns the minimum number of bytes of memory that `threads` threads need to build the dictionary of strings.
 pub(super) fn least_bytes(threads: usize) -> u64 {
     threads as u64 * (LEAST + 2 * LONGEST_NAME as u64)
 }
 
-/// The memory in which strings are numbered.
+/// The memory in which the dictionary is built.
 pub(super) struct Room {
     pub bytes: u64,
     pub threads: usize,
     _reserved: Reservation,
 }
 
-/// A part of the strings: all strings whose hashes have the same upper bits.
+/// A part: the distinct strings whose hashes have the same upper bits.
 #[derive(Default)]
 pub(super) struct Part {
     distinct: Distinct,
-    /// Number of bytes that were spilled.
+    /// Number of bytes of this part that were written to the spill file so far.
     spilled: u64,
 }
 
-/// All strings of the input.
+/// All strings of the input, divided into parts by the upper bits of their hashes.
 pub(super) struct Parts {
     parts: Vec<Mutex<Part>>,
     spill: Spill,
-    /// Number of upper bits of a hash that select a string's part.
+    /// Number of upper bits of the hash that select a string's part.
     bits: u32,
-    /// Bytes of all parts together.
+    /// Number of bytes of memory that all parts use together.
     used: AtomicU64,
-    /// If `used` exceeds this number of bytes, parts are spilled.
+    /// Number of bytes of memory beyond which parts are spilled.
     most: u64,
 }
 
-/// Results of the pass over the input.
+/// Results of the pass over the input that gathers its strings.
 pub(super) struct Gathered {
     pub parts: Parts,
     pub checksum: u64,
     pub room: Room,
 }
 
-/// Reads the input once, and divides its strings into parts without repeats. Parts that do not fit in memory are
-/// spilled to a file next to `path`.
+/// Reads the input once, and divides its distinct strings into parts. Parts that do not fit in memory are spilled to a
+/// file next to `path`; a spilled part may contain duplicates.
 pub(super) fn gather(
     input: &Input,
     path: &Path,
@@ -78,13 +78,13 @@ pub(super) fn gather(
     watch: &dyn Watch,
 ) -> Result<Gathered> {
     let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
-    // In memory a string takes at most eight times as many bytes as in the file, where a delimiter follows it.
+    // A string's record in memory is at most eight times as large as the string and the delimiter after it in the file.
     let strings = input.most_text_bytes().saturating_mul(8).max(1 << 20);
     let free = budget.free() / 4 * 3;
     let bytes = free.min(strings + threads as u64 * *PARTS.end() * CHUNK).max(least_bytes(threads));
     let purpose = "numbering ids that are strings";
     let room = Room { bytes, threads, _reserved: budget.reserve(bytes, purpose)? };
-    // Chunks take a quarter of the memory at most, and a part should fit an eighth of a thread's memory.
+    // Chunks use at most a quarter of the memory, and a part should fit an eighth of a thread's memory.
     let most = (bytes / 4 / threads as u64 / 512).next_power_of_two() / 2;
     let parts = (16 * strings / bytes).max(strings / 8 / PART_BYTES).next_power_of_two().min(most);
     let parts = parts.clamp(*PARTS.start(), *PARTS.end());
@@ -131,13 +131,13 @@ impl Parts {
         (hash >> (u64::BITS - self.bits)) as usize
     }
 
-    /// Returns the number of parts.
+    /// Returns the number of parts into which strings are divided by hash.
     pub fn count(&self) -> usize {
         self.parts.len()
     }
 
-    /// Adds records to a part, which is spilled if all parts together take too much memory. Returns the bytes of the
-    /// part.
+    /// Adds records to the part with index `number`. Spills this part if all parts together use too much memory.
+    /// Returns the number of bytes of the part that are still in memory.
     fn add<'r>(&self, number: usize, set: &mut StringSet, batches: impl Iterator<Item = &'r [u8]>) -> Result<usize> {
         let mut part = self.parts[number].lock();
         let before = part.distinct.records.capacity() as u64;
@@ -157,12 +157,12 @@ impl Parts {
         self.spill.append(number, &mut records)
     }
 
-    /// Returns true if some part was spilled.
+    /// Returns true if any part was written to the spill file.
     pub fn is_spilled(&self) -> bool {
         self.parts.iter().any(|part| part.lock().spilled > 0)
     }
 
-    /// If some part was spilled, spills the rest of all parts. Then each part, one after another, can use all memory.
+    /// Spills the rest of all parts if some part was spilled already. Then each part can later use all memory in turn.
     fn settle(&self) -> Result<()> {
         if !self.is_spilled() {
             return Ok(());
@@ -170,13 +170,13 @@ impl Parts {
         self.parts.iter().enumerate().try_for_each(|(number, part)| self.spill(number, &mut part.lock()))
     }
 
-    /// Returns an upper bound of the number of bytes of the records of a part.
+    /// Returns an upper bound on the size in bytes of the distinct records of a part.
     pub fn bytes(&self, number: usize) -> u64 {
         let part = self.parts[number].lock();
         part.spilled + part.distinct.records.len() as u64
     }
 
-    /// Calls `each` with the records of a part, without repeats, and keeps them in the part.
+    /// Calls `each` once with the distinct records of a part. The records stay in the part.
     pub fn peek(&self, number: usize, set: &mut StringSet, each: impl FnOnce(&[u8])) -> Result<()> {
         let part = self.parts[number].lock();
         if part.spilled == 0 {
@@ -187,13 +187,13 @@ impl Parts {
         Ok(())
     }
 
-    /// Takes the records of a part, without repeats.
+    /// Removes all records from the part with index `number`, and returns them without duplicates.
     pub fn take(&self, number: usize, set: &mut StringSet) -> Result<Vec<u8>> {
         let part = std::mem::take(&mut *self.parts[number].lock());
         if part.spilled == 0 { Ok(part.distinct.records) } else { self.read(number, set) }
     }
 
-    /// Reads a part that was spilled.
+    /// Reads a spilled part and removes duplicates.
     fn read(&self, number: usize, set: &mut StringSet) -> Result<Vec<u8>> {
         let mut distinct = Distinct::default();
         self.spill.each_block(number, |records| set.add(&mut distinct, std::iter::once(records)))?;
@@ -201,7 +201,7 @@ impl Parts {
     }
 }
 
-/// Memory for records, filled from its start.
+/// A chunk of memory for records, filled from its start.
 #[derive(Default)]
 struct Chunk<'m> {
     memory: &'m mut [u8],
@@ -214,19 +214,19 @@ impl Chunk<'_> {
     }
 }
 
-/// Chunks of one part, whose strings are not looked up yet.
+/// Queued chunks of one part, whose strings have not been looked up yet.
 #[derive(Default)]
 struct Waiting<'m> {
     chunks: Vec<Chunk<'m>>,
-    /// Number of chunks that are looked up at once.
+    /// Number of queued chunks at which their strings are looked up.
     enough: usize,
 }
 
-/// The free chunks, and the chunks that wait.
+/// Free chunks, and the queued chunks of each part.
 struct Queues<'m> {
     free: Mutex<Vec<&'m mut [u8]>>,
     waiting: Vec<Mutex<Waiting<'m>>>,
-    /// Minimum number of chunks that are looked up at once, if there are free ones.
+    /// Minimum number of queued chunks at which their strings are looked up, as long as there are free chunks.
     fewest: usize,
 }
 
@@ -240,7 +240,7 @@ struct Gatherer<'p, 'm> {
 }
 
 impl Gatherer<'_, '_> {
-    /// Makes room for a record in the chunk of a part.
+    /// Replaces the full chunk of part `number` by an empty one.
     #[inline(never)]
     fn renew(&mut self, number: usize) -> Result<()> {
         let free = self.queues.free.lock().pop();
@@ -287,7 +287,7 @@ impl Visitor for Gatherer<'_, '_> {
             let chunk = &mut self.chunks[number];
             copy_short(names.bytes(), record.clone(), chunk.memory, chunk.filled);
             chunk.filled += record.len();
-            // One of the next records of this part begins in a cache line that is not in the cache yet.
+            // Prefetch the next cache line of the chunk, to which one of the next records of this part is copied.
             prefetch(chunk.memory, chunk.filled + LINE);
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! A sorted list of strings, as a text with one string a line. The start of every 16th line is known, so a line is
-//! found by a short search.
+//! A sorted list of strings, as a text with one string per line. The offset of every 16th line is stored, so finding a
+//! line takes a short scan.
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::map::MappedFile;
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Number of lines from one known start to the next.
+/// Number of lines per stored offset.
 pub(super) const STRIDE: u64 = 16;
 
 /// The lines of a text. Every line ends with a newline.
@@ -40,12 +40,12 @@ impl<'a> Lines<'a> {
         self.text.split_inclusive(|c| *c == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
     }
 
-    /// Returns the lines from number `row` on.
+    /// Returns the lines from index `row` (0-based) on.
     pub fn iter_from(self, row: u64) -> impl Iterator<Item = &'a [u8]> {
         self.from(row / STRIDE).skip((row % STRIDE) as usize).take(self.count.saturating_sub(row) as usize)
     }
 
-    /// Returns line number `row`; `None` if there are fewer lines.
+    /// Returns the line with index `row` (0-based); `None` if there are fewer lines.
     pub fn get(self, row: u64) -> Option<&'a [u8]> {
         if row >= self.count {
             return None;
@@ -53,11 +53,11 @@ impl<'a> Lines<'a> {
         self.from(row / STRIDE).nth((row % STRIDE) as usize)
     }
 
-    /// Returns the number of the line that equals `name`, by a binary search; `None` if there is none.
+    /// Returns the index (0-based) of the line that equals `name`, by binary search; `None` if there is no such line.
     pub fn find(self, name: &[u8]) -> Option<u64> {
         let first = |block: u64| self.from(block).next().unwrap_or_default();
         let (mut low, mut high) = (0, self.count.div_ceil(STRIDE));
-        // The last block that begins with `name` or a smaller line.
+        // Find the last block of lines whose first line is not larger than `name`.
         while low < high {
             let middle = low + (high - low) / 2;
             if first(middle) <= name { low = middle + 1 } else { high = middle }
@@ -67,7 +67,7 @@ impl<'a> Lines<'a> {
         lines.zip(block * STRIDE..).find(|(line, _)| *line == name).map(|(_, row)| row)
     }
 
-    /// Returns the lines from number `block * STRIDE` on, whose start is known.
+    /// Returns the lines from index `block * STRIDE` on; the offset of this line is stored.
     fn from(self, block: u64) -> impl Iterator<Item = &'a [u8]> {
         let start = self.starts.get(block as usize).map_or(self.text.len(), |&start| start as usize);
         let text = self.text.get(start..).unwrap_or_default();
@@ -75,7 +75,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A file of ids, a line each, as a job writes it next to results. Ids are found by a binary search.
+/// A file of string ids, one per line in ascending order, as a job writes it next to results. Ids are found by binary
+/// search.
 pub struct NameFile {
     path: PathBuf,
     text: MappedFile,
@@ -90,10 +91,11 @@ impl fmt::Debug for NameFile {
 }
 
 impl NameFile {
-    /// Opens a file of `count` ids.
+    /// Opens a file that must contain `count` ids.
     ///
     /// # Errors
-    /// [`Error::Validation`] if there are more or fewer ids, or they do not ascend; [`Error::Io`]; [`Error::Limit`].
+    /// [`Error::Validation`] if the number of ids differs, or they are not in ascending order; [`Error::Io`];
+    /// [`Error::Limit`].
     pub fn open(path: &Path, count: u64, budget: &Budget) -> Result<NameFile> {
         let text = MappedFile::open(path)?;
         let blocks = count.div_ceil(STRIDE) as usize;
@@ -121,7 +123,7 @@ impl NameFile {
         Ok(NameFile { path: path.to_owned(), text, starts, count })
     }
 
-    /// Returns the ids.
+    /// Returns the ids as lines.
     pub fn lines(&self) -> Lines<'_> {
         Lines::new(self.text.bytes(), &self.starts, self.count)
     }

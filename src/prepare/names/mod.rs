@@ -1,23 +1,23 @@
-//! Numbers for ids that are strings: the sorted list of the strings that occur, and a table that finds a string's place
-//! in it.
+//! Dictionary of string ids: the sorted list of all distinct strings in the input, and a hash table that maps a string
+//! to its index in the list.
 //!
-//! A string's number is its place among all strings in the order of their bytes, so it depends on the input alone.
-//! Numbering takes one pass over the input and fixed memory:
+//! The number of a string (its raw id) is its index in byte order among all strings, so it depends on the input alone.
+//! Building the dictionary needs one pass over the input and fixed memory:
 //!
 //! | step | does | memory |
 //! |---|---|---|
-//! | gather | threads divide the strings of all edges by their hashes into parts, and drop repeats within each part | the limit; parts that do not fit are spilled to a file |
-//! | distribute | each part drops the repeats between what it spilled, and divides its strings by their bytes into ranges | a part for each thread |
-//! | sort | each range is sorted, which numbers its strings, and appended to the list | a range for each thread |
-//! | index | pairs of hash and number are sorted by hash, and written as a hash table | a share of them for each thread |
+//! | gather | divides strings into parts by hash; removes duplicates within each part | the limit; more is spilled |
+//! | distribute | removes the other duplicates; divides strings into ranges in byte order | a part per thread |
+//! | sort | sorts each range, which determines the strings' numbers; appends it to the list | a range per thread |
+//! | index | sorts the pairs (hash, number) by hash; writes them as a hash table | a part of the pairs per thread |
 //!
-//! Strings are compared wherever hashes agree, so two strings with one hash never share a number.
+//! If hashes are equal, the strings themselves are compared, so different strings never get the same number.
 //!
 //! | file | contains |
 //! |---|---|
-//! | `lines` | a sorted list of strings, a line each, in which places and strings are found |
-//! | `gather`, `string_set` | the pass over the input; how repeats are found |
-//! | `spill` | blocks in memory or in a temporary file, which threads append to many parts |
+//! | `lines` | a sorted list of strings, one per line, with lookup by index and by string |
+//! | `gather`, `string_set` | the pass over the input; the hash table that detects duplicates |
+//! | `spill` | parts in memory or in a temporary file, to which threads append blocks |
 //! | `ranges`, `sorted_range` | ranges of strings that are sorted one by one |
 //! | `table` | the hash table |
 
@@ -43,8 +43,8 @@ use std::path::{Path, PathBuf};
 
 /// Number of strings whose table entries are prefetched before they are looked up, so that memory accesses overlap.
 const AHEAD: usize = 64;
-/// Most entries of the hash table are at most this many places behind the place that their hash selects; the average is
-/// 3.5.
+/// Distance, in slots, from the slot that a hash selects to a second slot that is prefetched. Most entries are at most
+/// this many slots after the slot that their hash selects; the average is 3.5.
 const NEAR: usize = 5;
 
 const LIST: Kind = Kind::new(b"NAME");
@@ -60,7 +60,7 @@ fn table_path(folder: &Path) -> PathBuf {
     folder.join("names-table")
 }
 
-/// The sorted list of strings of a prepared graph, as a mapped file.
+/// The sorted list of string ids of a prepared graph, as a mapped file.
 #[derive(Debug)]
 pub struct NameList {
     file: Mapped,
@@ -69,7 +69,7 @@ pub struct NameList {
     checksum: u64,
 }
 
-/// Map between strings and their numbers. It consists of the sorted list and the hash table, which are mapped files.
+/// Map between string ids and their numbers: the sorted list and the hash table, which are mapped files.
 #[derive(Debug)]
 pub struct Names {
     list: NameList,
@@ -78,12 +78,12 @@ pub struct Names {
     source: String,
 }
 
-/// Number of bytes after the line starts in the body of the list: the number of lines, the bytes of text, and the
-/// checksum of the input.
+/// Size in bytes of the trailer of the list's body, which follows the array of line offsets. The trailer contains three
+/// u64 values: the number of lines, the length of the text in bytes, and the checksum of the input.
 const TRAILER: usize = 24;
 
 impl NameList {
-    /// Maps the list in a graph's folder. `key` is the key of the input's version.
+    /// Maps the list in a graph's folder to memory. `key` identifies the input's files.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -124,19 +124,20 @@ impl NameList {
 }
 
 impl Names {
-    /// Returns the minimum number of bytes of memory with which `threads` threads can number strings, in addition to
-    /// reading the input.
+    /// Returns the minimum number of bytes of memory that `threads` threads need to build the dictionary, in addition
+    /// to reading the input.
     pub fn least_bytes(threads: usize) -> u64 {
         gather::least_bytes(threads)
     }
 
-    /// Returns the bytes on disk of the list and the table of `names` strings, which have `bytes` bytes in total.
+    /// Returns the size in bytes of the files of the list and the table, for `names` strings with a total length of
+    /// `bytes` bytes.
     pub fn stored_bytes(names: u64, bytes: u64) -> u64 {
         bytes + names + names / 2 + Table::bytes(names) + 1024
     }
 
-    /// Reads the input once, and writes its different strings and their table to `folder`. Returns both files, which
-    /// may not be on the disk yet.
+    /// Reads the input once, and writes the list of its distinct strings and the hash table to `folder`. Returns both
+    /// files, which may not be durable yet.
     ///
     /// # Errors
     /// Errors of the input (including more than 2^32 - 2 strings), of the disk and of the budget.
@@ -166,7 +167,8 @@ impl Names {
         Ok(Names { list, table, source })
     }
 
-    /// Checks that the strings ascend and that the table finds each of them. Returns a description of the result.
+    /// Checks that the strings are in ascending order, and that the table finds each of them. Returns a message about
+    /// the result.
     ///
     /// # Errors
     /// [`Error::Corrupt`] with the line of the first string that is wrong.
@@ -204,7 +206,7 @@ impl FindNames for Names {
         numbers.clear();
         let entries = self.table.entries();
         let ahead = |hash: &u64| {
-            // An entry is up to some places behind the place that its hash selects, so often in the next cache line.
+            // An entry may be a few slots after the slot that its hash selects, and so is often in the next cache line.
             let home = self.table.home(*hash);
             prefetch(entries, home);
             prefetch(entries, home + NEAR);

@@ -1,4 +1,4 @@
-//! Divides strings by their bytes into ranges, and sorts one range after the other.
+//! Divides strings into ranges in byte order, and sorts each range by itself.
 
 use super::LIST;
 use super::gather::{Parts, Room};
@@ -16,32 +16,33 @@ use crate::store::file::{NewFile, Pending};
 use parking_lot::Mutex;
 use std::path::Path;
 
-/// Number of sampled strings for each range.
+/// Number of sampled strings per range.
 const SAMPLES: usize = 64;
-/// Target number of bytes of a range, so that it fits the second-level cache.
+/// Target size of a range in bytes, so that it fits the L2 cache.
 const SMALL: u64 = 384 << 10;
 /// Maximum number of ranges.
 const MOST: u64 = 1024;
-/// Memory for sorting a record, as a multiple of its bytes: for the record, its line, and 32 bytes of other data.
+/// Factor by which the memory for sorting a record exceeds the size of the record. The memory is for the record, its
+/// line in the list, and 32 bytes of other data.
 const TIMES: u64 = 5;
-/// Number of bytes of lines that are written between two checks for signals.
+/// Number of bytes that are written between two checks for signals.
 const LOOK: usize = 16 << 20;
 
-/// Strings in ranges: all strings of a range are smaller than the strings of the next range.
+/// All distinct strings, divided into ranges: every string of a range is smaller than every string of the next range.
 pub(super) struct Ranges {
     spill: Spill,
     count: u64,
     room: Room,
 }
 
-/// The list of strings, which is written but may not be durable yet, and the pairs for the hash table, which is written
-/// next.
+/// Result of sorting: the written list of strings, which may not be durable yet, and the pairs (hash, number) for the
+/// hash table, which is not written yet.
 pub(super) struct Sorted {
     pub list: Pending,
     pub pairs: Pairs,
 }
 
-/// Drops the repeats that are left in each part, and divides the strings into ranges.
+/// Removes the duplicates that remain in the parts, and divides the strings into ranges.
 pub(super) fn distribute(parts: Parts, path: &Path, room: Room, watch: &dyn Watch) -> Result<Ranges> {
     let (count, each_room) = (parts.count(), room.bytes / room.threads as u64);
     let bytes: u64 = (0..count).map(|part| parts.bytes(part)).sum();
@@ -71,18 +72,18 @@ pub(super) fn distribute(parts: Parts, path: &Path, room: Room, watch: &dyn Watc
     Ok(Ranges { spill, count, room })
 }
 
-/// The smallest strings of all ranges but the first.
+/// Splitters between ranges: the lower bounds of all ranges but the first.
 struct Splitters {
     names: Vec<Vec<u8>>,
-    /// Number of leading bytes that all splitters share.
+    /// Length of the common prefix of all splitters, in bytes.
     common: usize,
-    /// For each splitter, the eight bytes that follow the shared ones.
+    /// For each splitter, the eight bytes after the common prefix, as a big-endian number.
     keys: Vec<u64>,
 }
 
 impl Splitters {
-    /// Chooses the bounds of `ranges` ranges by a sample. The strings of a part are a random sample of all, because
-    /// parts are divided by hashes.
+    /// Chooses the splitters of `ranges` ranges from a sample. The strings of a part are a random sample of all
+    /// strings, because a string's hash selects its part.
     fn sample(parts: &Parts, ranges: usize) -> Result<Splitters> {
         let (mut sample, mut set, wanted) = (Vec::new(), StringSet::default(), SAMPLES * ranges);
         for number in 0..parts.count() {
@@ -99,7 +100,7 @@ impl Splitters {
         let (mut names, mut bytes): (Vec<Vec<u8>>, u64) = (Vec::new(), 0);
         for name in sample {
             bytes += (HEAD + name.len()) as u64;
-            // The ranges have equal numbers of bytes of the sample.
+            // Each range gets the same number of bytes of the sample.
             if bytes * ranges as u64 > all * (names.len() as u64 + 1) {
                 names.push(name);
             }
@@ -113,7 +114,7 @@ impl Splitters {
         Ok(Splitters { names, common, keys })
     }
 
-    /// Returns the number of the range of a string: the number of splitters that are not larger.
+    /// Returns the index of the range that contains `name`: the number of splitters that are not larger than `name`.
     #[inline]
     fn range(&self, name: &[u8]) -> usize {
         let (first, rest) = match (self.names.first(), name.split_at_checked(self.common)) {
@@ -121,7 +122,7 @@ impl Splitters {
             _ => return self.names.partition_point(|splitter| &splitter[..] <= name),
         };
         let mut range = self.keys.partition_point(|&key| key < first);
-        // Of splitters with the same eight bytes, all bytes decide.
+        // If the eight bytes are equal, compare all bytes.
         while self.keys.get(range) == Some(&first) && &self.names[range][self.common..] <= rest {
             range += 1;
         }
@@ -129,13 +130,13 @@ impl Splitters {
     }
 }
 
-/// Returns the number of bytes that both strings begin with.
+/// Returns the length of the common prefix of both strings, in bytes.
 pub(super) fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Returns the first eight bytes of a string as a number; a shorter string is padded with zeros. A string whose number
-/// is smaller than another string's is smaller itself.
+/// Returns the first eight bytes of a string as a big-endian number; a shorter string is padded with zeros. A smaller
+/// number means a smaller string.
 #[inline]
 pub(super) fn key(name: &[u8]) -> u64 {
     if let Some(bytes) = name.first_chunk() {
@@ -144,13 +145,13 @@ pub(super) fn key(name: &[u8]) -> u64 {
     name.iter().rev().fold(0, |key, &c| key >> 8 | u64::from(c) << 56)
 }
 
-/// The list that is being written, one range after the other.
+/// Writer of the list, to which ranges are appended in order.
 struct ListWriter {
     file: NewFile,
-    /// Number of the range that comes next.
+    /// Index of the range that must be appended next.
     turn: usize,
     lines: u64,
-    /// Start of every 16th line.
+    /// Byte offset in the text of every 16th line.
     starts: Vec<u64>,
 }
 
@@ -190,7 +191,7 @@ impl Ranges {
 }
 
 impl ListWriter {
-    /// Appends the next range. Returns the number of its first line.
+    /// Appends the next range. Returns the index of its first line in the list.
     fn append(&mut self, sorted: &SortedRange, watch: &dyn Watch) -> Result<u64> {
         let (start, first, count) = (self.file.body_bytes(), self.lines, sorted.ends.len());
         let known = (self.lines.next_multiple_of(STRIDE) - self.lines) as usize;

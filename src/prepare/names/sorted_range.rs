@@ -5,32 +5,33 @@ use super::spill::Spill;
 use super::string_set::{each, record};
 use crate::error::Result;
 
-/// Maximum number of strings with the same eight bytes that are compared whole.
+/// Maximum number of strings with the same eight-byte key that are sorted by comparing whole strings.
 const FEW: usize = 32;
-/// Strings that share this many leading bytes are compared whole, regardless of their number.
+/// Length of a common prefix, in bytes, beyond which strings are sorted by comparing whole strings, regardless of their
+/// number.
 const DEEP: usize = 1 << 10;
 
-/// A range of strings in order. A thread uses it for one range after the other.
+/// A sorted range of strings. A thread reuses it for one range after the other.
 #[derive(Default)]
 pub(super) struct SortedRange {
     records: Vec<u8>,
-    /// For each string, eight of its bytes in the upper half, and the place of its record in the lower half.
+    /// For each string, an eight-byte key in the upper half, and the byte offset of its record in the lower half.
     order: Vec<u128>,
-    /// Hash of each string, in order.
+    /// Hash of each string, in the order of the strings.
     pub hashes: Vec<u64>,
     /// The strings, one per line.
     pub text: Vec<u8>,
-    /// End of each line in `text`.
+    /// Byte offset of the end of each line in `text`.
     pub ends: Vec<usize>,
 }
 
 impl SortedRange {
-    /// Returns the place of a line in the text.
+    /// Returns the byte offset of a line in `text`.
     pub fn start(&self, line: usize) -> usize {
         line.checked_sub(1).map_or(0, |before| self.ends[before])
     }
 
-    /// Reads a range and sorts it.
+    /// Reads a range from `spill` and sorts it.
     pub fn read(&mut self, spill: &Spill, range: usize) -> Result<()> {
         let SortedRange { records, order, hashes, text, ends } = self;
         spill.take(range, records)?;
@@ -54,7 +55,8 @@ impl SortedRange {
     }
 }
 
-/// Sorts the places of records by their strings, all of which begin with the same `skip` bytes.
+/// Sorts `order`, the byte offsets of records, by the strings of the records. All strings have the same first `skip`
+/// bytes.
 fn sort(records: &[u8], order: &mut [u128], skip: usize) {
     let name_at = |place: u128| record(records, place as u64 as usize).map_or(&[][..], |(_, name, _)| &name[skip..]);
     if order.len() <= FEW {
@@ -80,7 +82,8 @@ fn sort(records: &[u8], order: &mut [u128], skip: usize) {
         if count == 1 {
             continue;
         }
-        // A string that ends within the eight bytes gets the same number as a string that goes on with zeros.
+        // The key of a string that ends within the eight bytes is padded with zeros, so it equals that of a string with
+        // zero bytes there.
         if count <= FEW || skip > DEEP || run.iter().any(|&place| name_at(place).len() < same + 8) {
             run.sort_unstable_by(|&a, &b| name_at(a)[same..].cmp(&name_at(b)[same..]));
         } else {

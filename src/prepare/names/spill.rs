@@ -1,20 +1,19 @@
-//! Blocks that many threads append to many parts, and from which each part is read back: in memory, or in a temporary
-//! file.
+//! Storage for a fixed number of byte sequences, the *parts*, in memory or in a temporary file. Threads append blocks
+//! of bytes to any part, and later read each part as a whole.
 
 use crate::error::{Error, Result};
 use crate::store::scratch::ScratchFile;
 use parking_lot::Mutex;
 use std::path::Path;
 
-/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory. These blocks are small, because the
-/// last block of each part is not full.
+/// Maximum size in bytes of a block in memory. These blocks are small, because the last block of each part is not full.
 const IN_MEMORY: u64 = 16 << 10;
-/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for the file.
+/// Maximum size in bytes of a block that a [`SpillWriter`] writes to the file.
 const IN_FILE: u64 = 256 << 10;
-/// Failpoint that each block hits.
+/// Name of the failpoint that is hit whenever a block is appended.
 const FAILPOINT: &str = "names.write";
 
-/// The blocks of all parts, in memory or in a file.
+/// The blocks of all parts, all in memory or all in a file.
 pub(super) struct Spill {
     /// The file with the blocks; `None` if the blocks are in memory.
     file: Option<ScratchFile>,
@@ -23,28 +22,29 @@ pub(super) struct Spill {
 
 enum Block {
     Memory(Vec<u8>),
-    /// The block is in the file, at this offset and with this length.
+    /// A block in the file: its byte offset, and its length in bytes.
     File(u64, u32),
 }
 
 impl Spill {
-    /// Makes a spill that has its blocks in memory.
+    /// Makes storage for `parts` parts (byte sequences), with all blocks in memory.
     pub fn in_memory(parts: usize) -> Spill {
         Spill { file: None, parts: (0..parts).map(|_| Mutex::default()).collect() }
     }
 
-    /// Makes a spill that has its blocks in a file next to `path`.
+    /// Makes storage for `parts` parts (byte sequences), with all blocks in a file next to `path`.
     pub fn to_file(path: &Path, parts: usize) -> Result<Spill> {
         let file = ScratchFile::create(&path.with_extension("spill"), FAILPOINT)?;
         Ok(Spill { file: Some(file), ..Spill::in_memory(parts) })
     }
 
-    /// Makes a spill for about `bytes` bytes, in memory if these are at most `memory`.
+    /// Makes storage for `parts` parts (byte sequences) with about `bytes` bytes in total. The blocks are in memory if
+    /// `bytes` is at most `memory`, otherwise in a file next to `path`.
     pub fn new(path: &Path, parts: usize, bytes: u64, memory: u64) -> Result<Spill> {
         if bytes <= memory { Ok(Spill::in_memory(parts)) } else { Spill::to_file(path, parts) }
     }
 
-    /// Returns the number of parts.
+    /// Returns the number of parts (byte sequences).
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
@@ -57,7 +57,7 @@ impl Spill {
             self.parts[part].lock().push(Block::Memory(std::mem::replace(buffer, fresh)));
             return Ok(());
         };
-        // A block of more than 4 GiB is several.
+        // A large buffer becomes several blocks, because the length of a block has 32 bits.
         for bytes in buffer.chunks(1 << 30) {
             let at = file.append(&[bytes])?;
             self.parts[part].lock().push(Block::File(at, bytes.len() as u32));
@@ -66,12 +66,12 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns the number of bytes of a part.
+    /// Returns the size of a part in bytes.
     pub fn bytes(&self, part: usize) -> u64 {
         self.parts[part].lock().iter().map(Block::bytes).sum()
     }
 
-    /// Calls `each` with the blocks of a part.
+    /// Calls `each` with each block of a part.
     pub fn each_block(&self, part: usize, mut each: impl FnMut(&[u8])) -> Result<()> {
         let mut buffer = Vec::new();
         for block in self.parts[part].lock().iter() {
@@ -87,7 +87,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Reads a whole part to `to`, and frees its memory.
+    /// Replaces the contents of `to` by a whole part, and frees the memory of the part.
     pub fn take(&self, part: usize, to: &mut Vec<u8>) -> Result<()> {
         to.clear();
         let blocks = std::mem::take(&mut *self.parts[part].lock());
@@ -119,7 +119,7 @@ impl Block {
     }
 }
 
-/// Buffers the records that one thread adds to each part, and appends them in blocks.
+/// Writer of one thread. It buffers the records for each part, and appends them in blocks.
 pub(super) struct SpillWriter<'a> {
     spill: &'a Spill,
     buffers: Vec<Vec<u8>>,
@@ -127,14 +127,14 @@ pub(super) struct SpillWriter<'a> {
 }
 
 impl<'a> SpillWriter<'a> {
-    /// Makes a writer that takes about `room` bytes.
+    /// Makes a writer whose buffers use about `room` bytes in total.
     pub fn new(spill: &'a Spill, room: u64) -> SpillWriter<'a> {
         let most = if spill.file.is_some() { IN_FILE } else { IN_MEMORY };
         let block = (room / spill.parts().max(1) as u64).clamp(512, most) as usize;
         SpillWriter { spill, buffers: vec![Vec::new(); spill.parts()], block }
     }
 
-    /// Appends a record to a part.
+    /// Adds a record to a part.
     #[inline]
     pub fn put(&mut self, part: usize, record: &[u8]) -> Result<()> {
         let buffer = &mut self.buffers[part];
@@ -145,7 +145,7 @@ impl<'a> SpillWriter<'a> {
         Ok(())
     }
 
-    /// Appends the remaining records.
+    /// Appends the records that are still buffered.
     pub fn finish(self) -> Result<()> {
         let left = self.buffers.into_iter().enumerate().filter(|(_, buffer)| !buffer.is_empty());
         left.into_iter().try_for_each(|(part, mut buffer)| {

@@ -1,9 +1,9 @@
-//! Strings without repeats, and the hash table that finds repeats. Strings are stored as records: hash, length, bytes.
+//! Distinct strings, and the hash table that detects duplicates. Strings are stored as records: hash, length, bytes.
 
 use crate::formats::names::HEAD;
 use crate::memory::prefetch;
 
-/// Returns hash and string of the record at byte `at`, and the start of the next record; `None` at the end.
+/// Returns (hash, string, byte offset of the next record) of the record at byte `at`; `None` at the end.
 #[inline]
 pub(super) fn record(records: &[u8], at: usize) -> Option<(u64, &[u8], usize)> {
     let (head, rest) = records.get(at..)?.split_first_chunk::<HEAD>()?;
@@ -12,7 +12,7 @@ pub(super) fn record(records: &[u8], at: usize) -> Option<(u64, &[u8], usize)> {
     Some((u64::from_le_bytes(*hash), rest.get(..length)?, at + HEAD + length))
 }
 
-/// Returns hash, string and range of bytes of every record.
+/// Iterates over the records as (hash, string, byte range of the record).
 pub(super) fn each(records: &[u8]) -> impl Iterator<Item = (u64, &[u8], std::ops::Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -21,7 +21,7 @@ pub(super) fn each(records: &[u8]) -> impl Iterator<Item = (u64, &[u8], std::ops
     })
 }
 
-/// Records of different strings, one after the other.
+/// Records of distinct strings, one after the other.
 #[derive(Default)]
 pub(super) struct Distinct {
     pub records: Vec<u8>,
@@ -29,31 +29,31 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
-    /// Returns true if no more strings may be added, because places have 32 bits.
+    /// Returns true if no more strings may be added, because the offsets of records have 32 bits.
     pub fn is_full(&self) -> bool {
         self.records.len() > 1 << 31
     }
 }
 
-/// A hash table of the places of records. A thread uses it for one part after the other, so that it stays in the cache.
-/// Strings are found by the lower bits of their hashes, because all strings of a part share the upper bits.
+/// A hash table of the byte offsets of records. A thread reuses it for one part after the other, so that it stays in
+/// the cache. The lower bits of a hash select the slot, because all strings of a part share the upper bits.
 #[derive(Default)]
 pub(super) struct StringSet {
-    /// A slot is 0 if it is free. Otherwise its upper half has 32 bits of a hash, and its lower half has the place of
-    /// the record plus 1.
+    /// Slots of the table. A free slot is 0. The upper half of any other slot contains 32 bits of a hash, and its lower
+    /// half the offset of the record plus 1.
     slots: Vec<u64>,
 }
 
-/// Bytes from the start of a record to the end of a short string.
+/// Offset in a record, in bytes, that is prefetched in addition to the record's start: about the end of a short string.
 const SHORT: usize = HEAD + 20;
 
-/// Returns true if a slot may hold the place of a string with this hash.
+/// Returns true if the 32 bits of a hash that `slot` stores equal the same bits of `hash`.
 #[inline]
 fn is_of(slot: u64, hash: u64) -> bool {
     (slot ^ tag(hash)) >> 32 == 0
 }
 
-/// Returns the bits of a hash that a slot stores.
+/// Returns those 32 bits of `hash` that a slot stores, in the upper half of the result.
 #[inline]
 fn tag(hash: u64) -> u64 {
     hash << 16 >> 32 << 32
@@ -63,20 +63,20 @@ fn tag(hash: u64) -> u64 {
 const TOGETHER: usize = 64;
 
 impl StringSet {
-    /// Adds the strings of all `batches` of records that `distinct` does not have.
+    /// Adds the strings in all `batches` of records to `distinct`, except those that it already contains.
     pub fn add<'r>(&mut self, distinct: &mut Distinct, batches: impl Iterator<Item = &'r [u8]>) {
-        // A batch has about as many strings as `distinct` has.
+        // The batches contain about as many strings as `distinct`.
         self.fill(distinct, 2 * distinct.count);
         for batch in batches {
             self.add_batch(distinct, batch);
         }
     }
 
-    /// Rebuilds the table, with room for `strings` strings and [`TOGETHER`] more.
+    /// Rebuilds the table from `distinct`, with a capacity of `strings` strings and [`TOGETHER`] more.
     fn fill(&mut self, distinct: &Distinct, strings: usize) {
         let slots = ((strings + TOGETHER) * 4).div_ceil(3).next_power_of_two();
         self.slots.clear();
-        // Memory for a larger part is not kept for a smaller one.
+        // Free the memory that only a larger part needed.
         self.slots.shrink_to(slots);
         self.slots.resize(slots, 0);
         for (hash, _, place) in each(&distinct.records) {
@@ -107,7 +107,7 @@ impl StringSet {
             }
             for &(hash, ..) in &found[..together] {
                 let slot = self.slots[self.slot(hash)];
-                // A record begins in one cache line and often ends in the next.
+                // Prefetch both the start and the end of the record, which are often in different cache lines.
                 if slot != 0 && is_of(slot, hash) {
                     prefetch(&distinct.records, slot as u32 as usize - 1);
                     prefetch(&distinct.records, slot as u32 as usize + SHORT);
@@ -132,8 +132,7 @@ impl StringSet {
             if slot == 0 {
                 break;
             }
-            // A record includes the length of its string, so a string is never found in place of a longer one that
-            // begins with it.
+            // A record contains the length of its string, so it never matches a longer string with the same prefix.
             let place = slot as u32 as usize - 1;
             if is_of(slot, hash) && distinct.records[place..].starts_with(record) {
                 return;

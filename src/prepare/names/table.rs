@@ -1,8 +1,8 @@
-//! A hash table from strings to their numbers, as a file. It holds no strings: an entry has 31 bits of the hash, so
-//! that the strings themselves are compared only where these bits are not enough.
+//! A hash table that maps strings to their numbers, as a file. It contains no strings: an entry stores 31 bits of the
+//! hash, and the strings themselves are compared only if these bits are ambiguous.
 //!
-//! An entry is at the place that its hash selects, or at a later one if that place is taken. Entries are in the order
-//! of their hashes, so the file is written from front to back.
+//! An entry is in the slot that its hash selects, its *home*, or in the next free slot after it (linear probing).
+//! Entries are in the order of their hashes, so the file is written sequentially.
 
 use super::TABLE;
 use super::gather::Room;
@@ -15,39 +15,39 @@ use crate::store::file::{NewFile, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::Path;
 
-/// Entry of a free place in the table.
+/// Value of a free slot in the table.
 const FREE: u64 = u64::MAX;
 /// Mask of the bits of a hash that an entry stores.
 const TAG: u64 = (1 << 31) - 1;
-/// Set in an entry if another entry before the next free place has the same bits of its hash.
+/// Bit that is set in an entry if another entry of its cluster (run of occupied slots) has the same [`TAG`] bits.
 const SHARED: u64 = 1 << 31;
-/// Bytes of a pair of hash and number in the temporary file.
+/// Size in bytes of a pair (hash, number) in the temporary file.
 const PAIR: usize = 12;
-/// Bytes of the pairs that are sorted at once, so that they stay in the second-level cache.
+/// Target size in bytes of the pairs that are sorted at once, so that they stay in the L2 cache.
 const PART_BYTES: u64 = 128 << 10;
-/// Base-2 logarithm of the number of bits in the bitmap that shows whether hashes in a cluster differ.
+/// Base-2 logarithm of the number of bits in the bitmap with which equal hashes in a cluster are detected.
 const SEEN: u32 = 16;
 
-/// The table, as a mapped file.
+/// The hash table, as a mapped file.
 #[derive(Debug)]
 pub(super) struct Table {
     file: Mapped,
     homes: u64,
 }
 
-/// Returns the number of places that hashes can select, for `names` strings. An eighth of them stays free.
+/// Returns the number of slots that hashes can select, for `names` strings. An eighth of them stays free.
 fn homes(names: u64) -> u64 {
     names + names / 7 + 1
 }
 
-/// Returns the place that a hash selects.
+/// Returns the index of the slot that a hash selects.
 #[inline]
 fn home(homes: u64, hash: u64) -> u64 {
     ((u128::from(hash) * u128::from(homes)) >> 64) as u64
 }
 
 impl Table {
-    /// Returns approximately how many bytes the table of `names` strings takes.
+    /// Returns the approximate size in bytes of the table of `names` strings.
     pub fn bytes(names: u64) -> u64 {
         8 * homes(names)
     }
@@ -64,19 +64,20 @@ impl Table {
         Ok(Table { file, homes })
     }
 
-    /// Returns the entries at all places.
+    /// Returns all slots of the table. An entry has the string's number in its upper half.
     pub fn entries(&self) -> &[u64] {
         as_u64(self.file.body()).unwrap_or_default()
     }
 
-    /// Returns the place that a hash selects.
+    /// Returns the index of the slot that a hash selects.
     #[inline]
     pub fn home(&self, hash: u64) -> usize {
         home(self.homes, hash) as usize
     }
 
-    /// Returns the number of the string with this hash; the result may be wrong or `None` if the list lacks the string.
-    /// If several strings have the same bits of the hash, `is_one(number)` says which one it is.
+    /// Returns the number of the string with this hash. If several strings have the same bits of the hash,
+    /// `is_one(number)` must say whether the string with this number is the wanted one. If the list does not contain
+    /// the string, the result may be `None` or the number of another string.
     #[inline]
     pub fn find(&self, hash: u64, is_one: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
@@ -95,7 +96,7 @@ impl Table {
     }
 }
 
-/// Pairs of the hash and the number of each string, in parts by the upper bits of the hash.
+/// The pair (hash, number) of each string, divided into parts by the upper bits of the hash.
 pub(super) struct Pairs {
     spill: Spill,
     bits: u32,
@@ -106,7 +107,7 @@ pub(super) struct Pairs {
 impl Pairs {
     pub fn new(path: &Path, count: u64, room: Room) -> Result<Pairs> {
         let bytes = count.saturating_mul(PAIR as u64);
-        // A thread has the bytes of a part, and two times 16 bytes for each pair.
+        // A thread needs memory for the bytes of a part, and twice 16 bytes for each pair.
         let parts = (16 * bytes * room.threads as u64 / room.bytes).max(bytes / PART_BYTES);
         let parts = parts.clamp(2, 4096).next_power_of_two();
         let spill = Spill::new(path, parts as usize, bytes, room.bytes / 8)?;
@@ -129,7 +130,7 @@ impl Pairs {
         writer.put((hash >> (u64::BITS - self.bits)) as usize, &pair)
     }
 
-    /// Writes the table.
+    /// Sorts the pairs and writes the table.
     pub fn write(self, path: &Path, key: u64, watch: &dyn Watch) -> Result<Pending> {
         let Pairs { spill, bits, count, room, .. } = self;
         let placing = Gate::new(Placing {
@@ -156,11 +157,11 @@ impl Pairs {
     }
 }
 
-/// Sorts the pairs of a part. A thread uses it for one part after the other.
+/// Sorter for the pairs of a part. A thread reuses it for one part after the other.
 #[derive(Default)]
 struct Sorter {
     bytes: Vec<u8>,
-    /// For each bucket, the place of its next pair.
+    /// For each bucket, the index of its next pair in `sorted`.
     places: Vec<u32>,
     sorted: Vec<(u64, u32)>,
 }
@@ -176,7 +177,7 @@ impl Sorter {
             number.copy_from_slice(&pair[8..]);
             (u64::from_le_bytes(hash), u32::from_le_bytes(number))
         };
-        // Hashes are uniform, so there is about one pair in a bucket.
+        // Hashes are uniform, so a bucket contains about one pair.
         let more = (pairs.len().max(1).ilog2() + 1).min(u64::BITS - bits);
         let bucket = |hash: u64| (hash << bits >> (u64::BITS - more)) as usize;
         places.clear();
@@ -191,7 +192,7 @@ impl Sorter {
             sorted[*place as usize] = pair;
             *place += 1;
         }
-        // Now each place is the end of its bucket.
+        // Now each element of `places` is the end of its bucket.
         let mut start = 0;
         for &end in &*places {
             let bucket = &mut sorted[start..end as usize];
@@ -203,19 +204,19 @@ impl Sorter {
     }
 }
 
-/// The table that is being written.
+/// Writer of the table.
 struct Placing {
     file: NewFile,
     homes: u64,
-    /// The place that is written next.
+    /// Index of the slot that is written next.
     next: u64,
-    /// The entries since the last free place.
+    /// Entries of the current cluster, which begins after the last free slot.
     cluster: Vec<u64>,
-    /// Bitmap of the hashes in a cluster. The lower bits of a hash select its bit.
+    /// Bitmap for detecting equal hashes in a cluster. The lower bits of a hash select its bit.
     seen: Box<[u64]>,
     /// Bytes that are ready to be written to the file.
     ready: Vec<u8>,
-    /// Number of the part that comes next.
+    /// Index of the part that must be written next.
     turn: usize,
 }
 
@@ -235,7 +236,7 @@ impl Placing {
         Ok(())
     }
 
-    /// Appends the entries since the last free place, and leaves the places before `until` free.
+    /// Ends the cluster: appends its entries, and then free slots up to the slot `until`.
     fn free(&mut self, until: u64) {
         let words = self.seen.len();
         let place = |entry: u64| ((entry & TAG) as usize >> 6 & (words - 1), entry & 63);
@@ -262,7 +263,7 @@ impl Placing {
     }
 }
 
-/// Sets [`SHARED`] in the entries of a cluster that have the same bits of their hashes as another.
+/// Sets [`SHARED`] in each entry of a cluster that has the same [`TAG`] bits as another one.
 fn mark_shared(cluster: &mut [u64]) {
     let mut tags: Vec<u64> = cluster.iter().map(|entry| entry & TAG).collect();
     tags.sort_unstable();

@@ -1,12 +1,12 @@
-//! Lines (groups of edges of one bin) that stay in GPU memory. The host neither copies nor sends these lines. Every GPU
-//! has memory for the lines of its own rank's bins. This memory has a part for each rank that fills bins, so that no
-//! rank waits for another.
+//! Lines (groups of 64 edges of one bin) that stay in GPU memory. The host neither copies nor sends these lines. Every
+//! GPU has memory for the lines of its own rank's bins. Each rank that fills these bins writes to its own part of this
+//! memory, so that no rank waits for another.
 
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Queue};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A run of consecutive lines (groups of edges) of a bin, in the GPU memory of the rank that owns the bin.
+/// A run of consecutive lines (groups of 64 edges) of a bin, in the GPU memory of the rank that owns the bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineRun {
     /// Index of the first line of the run.
@@ -15,30 +15,30 @@ pub struct LineRun {
     pub lines: u32,
 }
 
-/// The memory for lines (groups of edges) on all GPUs, as one rank sees it.
+/// The memory for lines (groups of 64 edges) on all GPUs, as used by one rank.
 #[derive(Debug)]
 pub struct DeviceLines {
-    /// Number of 32-bit words of a line (group of edges).
+    /// Number of 32-bit words of a line (group of 64 edges).
     words: usize,
-    /// GPU memory with the edges of this rank's own bins, in lines.
+    /// GPU memory for the edges of this rank's own bins, in lines.
     lines: DeviceSlice<u32>,
-    /// For each rank, the part of that rank's GPU memory that this rank fills.
+    /// For each rank, the part of that rank's GPU memory to which this rank writes.
     parts: Vec<PeerLines>,
-    /// GPU queue on which lines are read back.
+    /// GPU queue for reading lines back.
     queue: Queue,
 }
 
 #[derive(Debug)]
 struct PeerLines {
     lines: DeviceSlice<u32>,
-    /// Index of the part's first line (group of edges) in the owning rank's memory.
+    /// Index of the part's first line (group of 64 edges) in the owning rank's memory.
     first: u64,
     used: AtomicU64,
 }
 
 impl DeviceLines {
-    /// Makes the view of rank `rank`. `lines` has the GPU memory of each rank for lines (groups of edges) of `words`
-    /// words.
+    /// Makes the `DeviceLines` of rank `rank`. `lines` lists each rank's GPU memory for lines (groups of 64 edges) of
+    /// `words` 32-bit words.
     pub fn new(lines: &[DeviceSlice<u32>], words: usize, rank: usize, queue: Queue) -> DeviceLines {
         let (ranks, line_words) = (lines.len() as u64, words as u64);
         let part = |room: &DeviceSlice<u32>| {
@@ -50,8 +50,8 @@ impl DeviceLines {
         DeviceLines { words, lines: lines[rank], parts: lines.iter().map(part).collect(), queue }
     }
 
-    /// Queues a copy of `lines` (whole groups of edges) to the memory of `rank`. Returns the position of the first line
-    /// there, and the number of lines that found room.
+    /// Queues a copy of the whole `lines` (groups of 64 edges) to the memory of `rank`, as far as they fit. Returns the
+    /// run of lines that fit.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -67,13 +67,13 @@ impl DeviceLines {
         Ok(LineRun { first: (first + at) as u32, lines: fit as u32 })
     }
 
-    /// Returns the GPU memory with the edges of this rank's bins, for kernels to read.
+    /// Returns the GPU memory that contains the edges of this rank's bins, for kernels to read.
     pub fn lines(&self) -> DeviceSlice<u32> {
         self.lines
     }
 
-    /// Reads a run of this rank's own lines (groups of edges) back, and passes the lines to `each`, at most `most` at a
-    /// time. `words` is the buffer into which they are read.
+    /// Reads a run of this rank's own lines (groups of 64 edges) back to the host. Passes the lines to `each`, at most
+    /// `most` at a time. `words` is the buffer for reading.
     ///
     /// # Errors
     /// Errors of `each`, and [`crate::Error::Lost`].

@@ -1,5 +1,5 @@
-//! Fills bins on a GPU: the host copies batches of edges to the GPU, and the GPU returns lines, which are groups of
-//! edges of one bin. Each thread has a lane: a GPU queue with slots, which are pinned buffers.
+//! Fills bins on a GPU: the host copies batches of edges to the GPU, and the GPU returns lines (groups of 64 edges of
+//! one bin). Each thread uses a *lane*: a GPU queue with slots (pinned buffers).
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_lines::{DeviceLines, LineRun};
@@ -28,17 +28,18 @@ const _: () = {
     assert!(constant(HEADER, "PLAIN_WORDS") as usize == WORDS);
 };
 
-/// Placers of edges in bins, one for each lane (GPU queue of one thread).
+/// Placers, which put edges in bins; one for each lane (GPU queue of one thread).
 pub struct Placers<'w, 'r, 'p> {
     lanes: Vec<Placer<'w, 'r, 'p>>,
 }
 
 struct SharedPlacing<'w, 'r, 'p> {
     route: &'w Route<'r, 'p>,
-    /// Memory for lines (groups of edges) that stay on GPUs, if there is any, with the consecutive bins of each rank.
+    /// Memory for lines (groups of 64 edges) that stay on GPUs, and the bins grouped by owner; `None` if no lines stay
+    /// on GPUs.
     device_lines: Option<(&'p DeviceLines, Vec<OwnedBins>)>,
     source: &'w str,
-    /// Maker of the edges, if the GPU makes them.
+    /// Generator of the edges, if the GPU generates them.
     maker: Option<EdgeMaker>,
     gather: Kernel,
     plan_lines: Kernel,
@@ -47,26 +48,26 @@ struct SharedPlacing<'w, 'r, 'p> {
     bins: KernelBins,
 }
 
-/// Placer of one thread, which puts edges in bins by means of the thread's lane (GPU queue).
+/// Placer of one thread, which puts edges in bins through the thread's lane (GPU queue).
 struct Placer<'w, 'r, 'p> {
     shared: Arc<SharedPlacing<'w, 'r, 'p>>,
     lane: Lane<'w>,
     number: usize,
     raw: DeviceSlice<u32>,
     lines: DeviceSlice<u32>,
-    /// Counts that kernels return, then the start of each bin's lines.
+    /// GPU memory for the counts that kernels return, followed by the start of each bin's lines.
     results: DeviceSlice<u32>,
     unit: KernelGathered,
     /// Number of 32-bit words of an edge.
     edge: usize,
-    /// Number of 32-bit words of a line (group of edges).
+    /// Number of 32-bit words of a line (group of 64 edges).
     line: usize,
     /// Number of 32-bit words of a batch.
     batch: usize,
-    /// Number of edges that are gathered now. At most `most` edges fit.
+    /// Number of edges gathered since lines (groups of 64 edges) were last made. `most` is the maximum of this number.
     gathered: u64,
     most: u64,
-    /// Number of loops at ids that do not fit the GPU's 32 bits.
+    /// Number of self-loops whose id does not fit the 32-bit ids on the GPU.
     loops: u64,
     /// Number of times that lines were made from the gathered edges.
     turns: u32,
@@ -77,8 +78,8 @@ struct Placer<'w, 'r, 'p> {
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Makes placers, which put edges in their bins on the GPU. `map` maps ids to vertices, and `device_map` is a copy
-    /// of it in the GPU's memory, if there is one. Returns `None` if the GPU's memory is too small.
+    /// Makes the placers. `map` maps ids to vertices, and `device_map` is a copy of it in GPU memory, if one exists.
+    /// Returns `None` if GPU memory is too small.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -228,12 +229,13 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         self.gather_raw(edges)
     }
 
-    /// Adds `edges` edges, which earlier work of the queue puts in `raw`, to the gathered edges.
+    /// Adds the `edges` edges in the buffer `raw` to the gathered edges. Work that is already in the queue fills this
+    /// buffer.
     fn gather_raw(&mut self, edges: u64) -> Result<()> {
         let Placer { shared, lane, raw, unit, .. } = self;
         let arguments = (raw.address(), edges as u32, shared.bins, *unit);
-        // SAFETY: the arguments are as the kernel declares them; there is room for `most` edges, which `gathered` does
-        // not exceed.
+        // SAFETY: the arguments are as the kernel declares them; there is memory for `most` edges, which `gathered`
+        // does not exceed.
         unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(edges), arguments)? };
         lane.pass()?;
         self.gathered += edges;
@@ -245,8 +247,9 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         }
     }
 
-    /// Makes lines (groups of edges of one bin) from the gathered edges, and puts the lines into their bins. Edges that
-    /// fill no whole line stay for the next call, unless this is the `last` call. Returns the number of loops so far.
+    /// Makes lines (groups of 64 edges of one bin) from the gathered edges, and puts the lines into their bins. Edges
+    /// that fill no whole line stay for the next call, unless this is the `last` call. Returns the number of self-loops
+    /// so far.
     fn make_lines(&mut self, last: bool) -> Result<u64> {
         let Placer { shared, lane, number, lines, results, unit, gathered, line: line_words, .. } = self;
         let line_words = *line_words;
@@ -272,7 +275,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
             return Err(changed(shared.source));
         }
         let line = |line: u32| u64::from(line) * line_words as u64;
-        // Lines that find no room on a GPU go to the host.
+        // Lines that do not fit the memory on GPUs are copied to the host.
         let everything = [(usize::MAX, 0..bins as usize)];
         let groups = shared.device_lines.as_ref().map_or(&everything[..], |(_, groups)| groups);
         for (owner, group) in groups {
@@ -311,7 +314,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(u64::from(counts[2]) | (u64::from(counts[3]) << 32))
     }
 
-    /// Adds edges with their weights.
+    /// Adds edges with their weights, and checks that ids fit 32 bits.
     fn weighted<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
         if weights.len() != edges.len() {
             return Err(Error::internal("place edges", "fewer weights than edges"));
@@ -334,8 +337,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(())
     }
 
-    /// Counts an edge with an id of more than 32 bits as a loop. In the first pass over the input only loops had such
-    /// ids, so the input has changed if the edge is not a loop, which is an error.
+    /// Counts a self-loop whose id does not fit 32 bits. Any other edge with such an id is an error: the first pass
+    /// over the input found none, so the input has changed.
     fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         if u != v {
             return Err(changed(self.shared.source));
@@ -347,7 +350,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
         let loops = self.loops + self.make_lines(true)?;
-        // Other ranks read the lines that this rank copied to them, so the copies must have ended.
+        // Wait until the copies to other ranks' GPUs have ended, because these ranks read the lines next.
         self.lane.finish()?;
         let Placer { turns, making, storing, lane, .. } = &self;
         let [making, storing, waited] = [*making, *storing, lane.waited()].map(|time| time.as_secs_f64());

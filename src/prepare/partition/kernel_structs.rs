@@ -1,4 +1,4 @@
-//! Structs that are passed to the kernels; kernels/partition.cu declares the same fields.
+//! Structs that are passed to kernels; `kernels/partition.cu` declares the same fields.
 
 /// Host version of the kernels' struct `Bins`.
 #[repr(C)]

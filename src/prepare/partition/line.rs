@@ -1,27 +1,27 @@
-//! Lines of edges. A line is a group of edges of one bin that are stored together.
+//! Lines of edges. A line is a group of 64 edges of one bin that are stored together.
 
-/// Number of edges in a line (group of edges of one bin). Storing a line takes a lock once.
+/// Number of edges in a line. Lines are stored as a whole, so that a lock is acquired only once per line.
 pub const LINE: usize = 64;
-/// Number of 32-bit words of a line (group of edges): the smaller neighbour of each edge, then the offset of each
-/// edge's row in the bin. Word `k` of the offsets has two of them: for edge `k` in its low half, and for edge `k + 32`
-/// in its high half.
+/// Number of 32-bit words of a line (group of 64 edges). The first `LINE` words are the end with the smaller id of each
+/// edge. The others are the 16-bit index, in the bin, of each edge's row: word `k` of these contains the index of edge
+/// `k` in its low half, and of edge `k + 32` in its high half.
 pub const WORDS: usize = LINE + LINE / 2;
-/// Number of words of a line (group of edges) with weights. The weights follow the offsets of rows.
+/// Number of 32-bit words of a line (group of 64 edges) with weights. The weights follow the row indices.
 pub const WEIGHTED_WORDS: usize = WORDS + LINE;
-/// Value in place of the smaller neighbour that marks an unused element of a partly filled line.
+/// Value that marks an unused element of a partly filled line, in place of the end with the smaller id.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Returns the number of words of a line (group of edges of one bin); `weighted` says whether edges have weights.
+/// Returns the number of 32-bit words of a line (group of 64 edges); `weighted` says whether edges have weights.
 pub const fn line_words(weighted: bool) -> usize {
     if weighted { WEIGHTED_WORDS } else { WORDS }
 }
 
-/// Returns the bytes that an edge takes in its bin; `weighted` says whether edges have weights.
+/// Returns the size in bytes of an edge in its bin; `weighted` says whether edges have weights.
 pub const fn edge_bytes(weighted: bool) -> u64 {
     (line_words(weighted) * 4 / LINE) as u64
 }
 
-/// A line (group of edges of one bin) that a thread is filling.
+/// A line (group of 64 edges of one bin) that a thread is filling.
 #[derive(Debug, Clone)]
 pub(super) struct EdgeLine {
     pub(super) lows: [u32; LINE],
@@ -29,7 +29,8 @@ pub(super) struct EdgeLine {
 }
 
 impl EdgeLine {
-    /// Writes the line to `words` in the layout of a chunk, with the weights of its edges if they have some.
+    /// Writes the line to `words` in the layout of [`WORDS`] or [`WEIGHTED_WORDS`]; `weights` is empty if edges have no
+    /// weights.
     pub(super) fn write(&self, weights: &[u32], words: &mut [u32]) {
         let (edges, after) = words.split_at_mut(WORDS);
         after.copy_from_slice(weights);

@@ -1,11 +1,12 @@
-//! The second pass over the input. It renumbers every edge, orients it, and puts it into the bin of its row.
+//! The second pass over the input. It maps the ids of every edge to vertices, orients the edge, and puts it into the
+//! bin of its row.
 //!
 //! Threads gather the edges of each bin in lines (groups of 64 edges), and store only whole lines (`scatter`, `gpu`).
-//! Bins grow by chunks (groups of lines) from one pool. When the pool is used up, a full chunk is written to a spill
-//! file and its memory is used again. So one pass over the input is enough at any memory limit, and edges that fit stay
-//! in memory. (The alternative is to read the input again for every part of the rows that fits memory. That needs no
-//! spill file, but each pass repeats two random look-ups an edge. From the second repetition on, writing 6 bytes an
-//! edge once is cheaper.)
+//! Bins grow by chunks (groups of lines) from a shared pool. When the pool is exhausted, a full chunk is written to a
+//! spill file and its memory is reused. So one pass over the input is enough at any memory limit, and edges that fit
+//! stay in memory. (The alternative is to read the input again for every part of the rows that fits memory. That needs
+//! no spill file, but each pass repeats two random look-ups per edge. From the second repetition on, writing 6 bytes
+//! per edge once is cheaper.)
 
 pub mod device_lines;
 pub mod gpu;
@@ -34,41 +35,41 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Partition<'a> {
     bins: &'a Bins,
-    /// True for each bin that this rank fills. The blocks of other bins are stored already, or another rank builds
-    /// them.
+    /// For each bin, whether this rank fills it. The blocks of the other bins are stored already, or built by other
+    /// ranks.
     wanted: &'a [bool],
     parts: Vec<Mutex<BinLines<'a>>>,
     pool: Mutex<Pool<'a>>,
-    /// Number of 32-bit words of a line (group of edges of one bin).
+    /// Number of 32-bit words of a line (group of 64 edges).
     words: usize,
-    /// Number of words of a chunk, the unit by which bins grow.
+    /// Number of 32-bit words of a chunk, the unit by which bins grow.
     chunk: usize,
     spill: ScratchFile,
-    /// True if memory is planned for sorted rows that do not fit the chunks of their bins.
+    /// Whether the memory plan includes memory for sorted rows that do not fit the chunks of their bins.
     rows_have_memory: bool,
-    /// Memory for edges that stay on GPUs, if there is any.
+    /// Memory for edges that stay on GPUs, if any.
     device_lines: Option<&'a DeviceLines>,
 }
 
-/// The edges of one bin, in lines (groups of edges).
+/// The edges of one bin, in lines (groups of 64 edges).
 #[derive(Debug, Default)]
 struct BinLines<'a> {
     /// Chunks of edges in memory. All are full, except the last, which is being filled.
     chunks: Vec<&'a mut [u32]>,
-    /// Number of words used in the last chunk.
+    /// Number of 32-bit words used in the last chunk.
     last: usize,
     /// Byte offsets of the bin's spilled chunks in the spill file.
     spilled: Vec<u64>,
-    /// The bin's edges in GPU memory, as runs of lines (groups of edges).
+    /// The bin's edges in GPU memory, as runs of lines (groups of 64 edges).
     runs: Vec<LineRun>,
 }
 
 impl<'a> Partition<'a> {
-    /// Makes empty bins. They take chunks of `lines` lines (groups of edges) from `memory`, and then use the spill file
-    /// at the path `spill`. If `device_lines` is given, lines that are made on a GPU go there first. `weighted` says
-    /// whether edges have weights.
+    /// Makes empty bins. They grow by chunks of `lines` lines (groups of 64 edges) from `memory`; when `memory` is
+    /// exhausted, full chunks are written to the spill file at the path `spill`. Lines that are made on a GPU are
+    /// stored in `device_lines` first, if given. `weighted` says whether edges have weights.
     ///
-    /// `memory` must have room for one chunk for every wanted bin.
+    /// `memory` must be large enough for one chunk for every wanted bin.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::DiskFull`] for the spill file.
@@ -91,18 +92,19 @@ impl<'a> Partition<'a> {
         Ok(Partition { bins, wanted, parts, pool, words, chunk, spill, rows_have_memory: false, device_lines })
     }
 
-    /// Announces that [`Self::adopt`] will add up to `words` words of memory while the bins are filled.
+    /// Announces that [`Self::adopt`] will add up to `words` 32-bit words of memory while the bins are filled.
     pub fn expect(&self, words: usize) {
         self.pool.lock().expect(words);
     }
 
-    /// Takes over `memory` for bins. Returns it if bins have enough memory already, or if it is smaller than a chunk.
+    /// Adds `memory` to the memory of the bins. Returns it unused if bins have enough memory already, or if it is
+    /// smaller than a chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         self.pool.lock().adopt(memory)
     }
 
-    /// Keeps sorted rows that do not fit the chunks of their bins in other memory, rather than in the spill file. The
-    /// memory plan must have room for them.
+    /// Makes the bins store sorted rows that do not fit their chunks in other memory, instead of the spill file. The
+    /// memory plan must include this memory.
     pub fn keep_rows_in_memory(&mut self) {
         self.rows_have_memory = true;
     }
@@ -112,38 +114,39 @@ impl<'a> Partition<'a> {
         self.spill.bytes()
     }
 
-    /// Returns the number of lines (groups of edges) in each bin so far.
+    /// Returns the number of lines (groups of 64 edges) in each bin so far.
     pub fn lines(&self) -> Vec<u64> {
         (0..self.parts.len()).map(|bin| self.parts[bin].lock().lines(self) as u64).collect()
     }
 
-    /// Adds a run of lines (groups of edges) on a GPU to bin `bin`.
+    /// Adds a run of lines (groups of 64 edges) in GPU memory to bin `bin`.
     fn add_run(&self, bin: usize, run: LineRun) {
         self.parts[bin].lock().runs.push(run);
     }
 
-    /// Takes all edges out of bin `b`, and returns a reader for them.
+    /// Removes all edges from bin `b`, and returns a reader of these edges.
     pub fn part(&self, b: usize) -> BinReader<'_, 'a> {
         let part = std::mem::take(&mut *self.parts[b].lock());
         BinReader { partition: self, part, block: self.bins.block_of[b] }
     }
 
-    /// Gives the memory of the bins of block `block` back to the system. The block must be written, and its `rows` no
-    /// longer needed. One call gives all memory back, so that whole huge pages are freed.
+    /// Releases the memory pages of the bins of block `block`. All edges in these bins must have been read, and `rows`,
+    /// the block's staged rows, are dropped with their memory. All pages are released in one call, so that whole huge
+    /// pages are released.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
         let mut chunks = self.pool.lock().take_read(block);
         chunks.extend(rows.into_iter().flat_map(StagedRows::into_chunks));
         discard(chunks);
     }
 
-    /// Moves the memory of the bins of block `block`, whose edges were all read, to the start of `place`, as whole pages
-    /// in at most `most` parts. Gives the rest back to the system. Returns the number of parts.
+    /// Remaps the memory pages of the bins of block `block` to the start of `place`, in at most `most` moves. Releases
+    /// the other pages of the bins. All edges in these bins must have been read. Returns the number of moves.
     pub fn move_memory(&self, block: usize, place: &mut [u32], most: usize) -> usize {
         let read = self.pool.lock().take_read(block);
         move_pages(read, place, most)
     }
 
-    /// Appends a line (group of edges) to bin `bin`, with weights if edges have weights.
+    /// Appends a line (group of 64 edges) to bin `bin`, with its weights if edges have weights.
     fn append(&self, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
         let part = &mut *self.parts[bin].lock();
         let room = self.room(part, bin)?;
@@ -152,7 +155,7 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Appends lines (groups of 64 edges) to bin `bin`. `words` has whole lines, one after another.
+    /// Appends lines (groups of 64 edges) to bin `bin`. `words` consists of whole lines.
     fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
         let part = &mut *self.parts[bin].lock();
         while !words.is_empty() {
@@ -165,8 +168,8 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Returns the free end of the last chunk of `bin`. If the chunk is full, an empty chunk is added first. If the
-    /// pool has no empty chunk, the full chunk is written to the spill file and emptied.
+    /// Returns the free space at the end of the last chunk of `bin`. If the chunk is full, adds an empty chunk first.
+    /// If the pool has no empty chunk, writes the full chunk to the spill file and reuses it.
     #[inline]
     fn room<'p>(&self, part: &'p mut BinLines<'a>, bin: usize) -> Result<&'p mut [u32]> {
         if part.chunks.is_empty() || part.last == self.chunk {
@@ -199,7 +202,7 @@ impl<'a> Partition<'a> {
 }
 
 impl BinLines<'_> {
-    /// Returns the number of lines (groups of edges) in the bin.
+    /// Returns the number of lines (groups of 64 edges) in the bin.
     fn lines(&self, partition: &Partition<'_>) -> usize {
         let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
         (full * partition.chunk + self.last) / partition.words
@@ -207,8 +210,7 @@ impl BinLines<'_> {
     }
 }
 
-/// Reader of the edges of one bin. When it is dropped, the memory of the bin's chunks can be reused or given back to
-/// the system.
+/// Reader of the edges of one bin. When it is dropped, the bin's chunks become available for reuse or release.
 #[derive(Debug)]
 pub struct BinReader<'p, 'a> {
     partition: &'p Partition<'a>,
@@ -222,8 +224,8 @@ impl<'a> BinReader<'_, 'a> {
         !self.part.chunks.is_empty()
     }
 
-    /// Copies the bin's sorted rows (lengths, targets and, if any, weights) into its own chunks, and into chunks that
-    /// earlier bins of the block left. If no edge of the bin was spilled, at most 4 bytes a row do not fit there.
+    /// Copies the bin's sorted rows (lengths, targets and, if any, weights) to the bin's own chunks, and to free chunks
+    /// of earlier bins of the block. If no edge of the bin was spilled, at most 4 bytes per row do not fit there.
     ///
     /// # Errors
     /// Errors of the spill file.
@@ -233,7 +235,7 @@ impl<'a> BinReader<'_, 'a> {
         {
             let left = &mut self.partition.pool.lock().read[self.block];
             match wanted.checked_sub(chunks.len()) {
-                // Take the last chunks, because they were used most recently.
+                // Use the last chunks, because they were used most recently.
                 Some(more) => chunks.extend(left.drain(left.len().saturating_sub(more)..)),
                 None => left.extend(chunks.drain(wanted..)),
             }
@@ -242,7 +244,7 @@ impl<'a> BinReader<'_, 'a> {
         StagedRows::new(chunks, rows, own, &self.partition.spill)
     }
 
-    /// Returns the number of lines (groups of edges) in the bin.
+    /// Returns the number of lines (groups of 64 edges) in the bin.
     pub fn lines(&self) -> usize {
         self.part.lines(self.partition)
     }
@@ -252,19 +254,20 @@ impl<'a> BinReader<'_, 'a> {
         self.partition.bins.direction()
     }
 
-    /// Returns the bin's runs of lines (groups of edges) on GPUs, and the memory in which the runs are.
+    /// Returns the bin's runs of lines (groups of 64 edges) in GPU memory, and the memory that contains them.
     pub fn device_runs(&self) -> (&[LineRun], Option<&DeviceLines>) {
         (&self.part.runs, self.partition.device_lines)
     }
 
-    /// Calls `each` for all edges of the bin, in no particular order. It passes the offset of the edge's row in the
-    /// bin, and the smaller neighbour. `scratch` is a buffer for chunks that are read back from disk.
+    /// Calls `each` for all edges of the bin, in no particular order, with two arguments: the index of the edge's row
+    /// in the bin, and the end of the edge with the smaller id. `scratch` is a buffer for chunks that are read back
+    /// from disk.
     ///
     /// # Errors
     /// Errors of the spill file.
     pub fn for_each(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32)) -> Result<()> {
         self.for_each_chunk(scratch, |words| {
-            // Weights, if any, are skipped.
+            // Skip weights, if any.
             for line in words.chunks_exact(self.partition.words) {
                 let (lows, places) = line[..WORDS].split_at(LINE);
                 let (below, above) = lows.split_at(LINE / 2);
@@ -276,8 +279,8 @@ impl<'a> BinReader<'_, 'a> {
         })
     }
 
-    /// Calls `each` for all edges of the bin like [`Self::for_each`], and also passes the weight. Edges must have
-    /// weights.
+    /// Calls `each` for all edges of the bin like [`Self::for_each`], with the weight as third argument. Edges must
+    /// have weights.
     ///
     /// # Errors
     /// Errors of the spill file; [`Error::Internal`] if edges have no weights.
@@ -301,8 +304,8 @@ impl<'a> BinReader<'_, 'a> {
         })
     }
 
-    /// Calls `chunk` with all lines (groups of edges) of the bin, many at a time. `scratch` is a buffer for lines that
-    /// are read back from disk or from a GPU.
+    /// Calls `chunk` with all lines (groups of 64 edges) of the bin, many at a time. `scratch` is a buffer for lines
+    /// that are read back from disk or from a GPU.
     ///
     /// # Errors
     /// Errors of `chunk` and of the spill file, and [`Error::Lost`].
@@ -314,8 +317,8 @@ impl<'a> BinReader<'_, 'a> {
         self.for_each_chunk_here(scratch, chunk)
     }
 
-    /// Calls `chunk` with the bin's lines (groups of edges) that are not on a GPU, many at a time. `scratch` is a
-    /// buffer for lines that are read back from disk.
+    /// Calls `chunk` with those lines (groups of 64 edges) of the bin that are not on a GPU, many at a time. `scratch`
+    /// is a buffer for lines that are read back from disk.
     ///
     /// # Errors
     /// Errors of [`Self::for_each_chunk`].
@@ -343,12 +346,12 @@ impl Drop for BinReader<'_, '_> {
     }
 }
 
-/// A way to put edges in bins while the input is read, on the CPU or a GPU.
+/// A way of placing edges in bins while the input is read: on the CPU or on a GPU.
 pub trait EdgePlacing {
     /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
-    /// Stores the partly filled lines, after all edges were seen. Returns the number of loops.
+    /// Stores the partly filled lines. All edges must have been visited. Returns the number of self-loops.
     ///
     /// # Errors
     /// Errors of the spill file, an input that has changed, and [`Error::Lost`].

@@ -1,35 +1,35 @@
-//! The memory of the bins, divided into chunks: a bin grows by one chunk at a time. The chunks of the bins of a block
-//! are adjacent.
+//! The memory of the bins, divided into chunks: a bin grows by one chunk at a time. Bins of the same block get adjacent
+//! chunks.
 
 use crate::memory::HUGE;
 
-/// Pool of the chunks (pieces of memory for edges) that no bin uses yet.
+/// Pool of free chunks. A chunk is memory for a fixed number of edges.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
-    /// Slabs that no block uses yet. A slab is a piece of memory for several chunks, of whole huge pages if possible.
+    /// Free slabs. A slab is memory for several adjacent chunks, of whole huge pages if possible.
     slabs: Vec<&'a mut [u32]>,
-    /// For each block, the free chunks of the slab that it took last. The chunks of a block are adjacent, so that whole
-    /// huge pages can be given back to the system once the block is sorted.
+    /// For each block, the free chunks of its latest slab. The chunks of a block are adjacent, so that whole huge pages
+    /// can be released once the block is sorted.
     open: Vec<Vec<&'a mut [u32]>>,
-    /// For each block, the chunks whose edges were read. They can be reused.
+    /// For each block, the chunks whose edges were read and which can be reused.
     pub(super) read: Vec<Vec<&'a mut [u32]>>,
-    /// For each block, the ends of its slabs that are too short for a chunk.
+    /// For each block, the remainders of its slabs that are too short for a chunk.
     tails: Vec<Vec<&'a mut [u32]>>,
     /// Number of free chunks in `slabs` and `open`.
     pub(super) left: usize,
     /// Number of wanted bins without a chunk. One chunk is reserved for each of these bins. In a sorted input, the
-    /// first bins take all other chunks long before edges of the last bins come.
+    /// first bins use all other chunks long before the first edge of the last bins is read.
     pub(super) waiting: usize,
-    /// Number of words of a chunk. `per_slab` is the number of chunks in a slab.
+    /// Number of 32-bit words of a chunk. `per_slab` is the number of chunks in a slab.
     chunk: usize,
     per_slab: usize,
-    /// Number of words that may still be adopted.
+    /// Number of 32-bit words that [`Self::adopt`] may still add.
     expected: usize,
 }
 
 impl<'a> Pool<'a> {
-    /// Divides `memory` into chunks of `chunk` words, for the bins of `blocks` blocks; `waiting` of the bins are
-    /// wanted.
+    /// Divides `memory` into chunks of `chunk` 32-bit words, for the bins of `blocks` blocks; `waiting` is the number
+    /// of wanted bins.
     pub(super) fn new(memory: &'a mut [u32], chunk: usize, blocks: usize, waiting: usize) -> Self {
         let lists = || (0..blocks).map(|_| Vec::new()).collect();
         let (open, read, tails) = (lists(), lists(), lists());
@@ -39,14 +39,14 @@ impl<'a> Pool<'a> {
         pool
     }
 
-    /// Chooses the number of chunks of a slab. It is the smallest number that fills whole huge pages, but less if the
-    /// pool has too few of its `chunks` chunks for every block.
+    /// Chooses the number of chunks per slab. It is the smallest number that fills whole huge pages, or fewer if the
+    /// pool's `chunks` chunks are too few for eight such slabs per block.
     fn plan_slabs(&mut self, chunks: usize) {
         let whole = ((HUGE / 4) >> self.chunk.trailing_zeros()).max(1);
         self.per_slab = whole.min(chunks / (8 * self.open.len().max(1))).max(1);
     }
 
-    /// Divides `memory` into slabs. The last slab also has what is too short for a chunk.
+    /// Divides `memory` into slabs. The last slab includes the remainder that is too short for a chunk.
     fn add(&mut self, memory: &'a mut [u32]) {
         let (chunks, slab) = (memory.len() / self.chunk, self.per_slab * self.chunk);
         let (slabs, last) = memory.split_at_mut(chunks.saturating_sub(1) / self.per_slab * slab);
@@ -54,14 +54,14 @@ impl<'a> Pool<'a> {
         self.left += chunks;
     }
 
-    /// Announces that [`Self::adopt`] will add up to `words` words.
+    /// Announces that [`Self::adopt`] will add up to `words` 32-bit words.
     pub(super) fn expect(&mut self, words: usize) {
         self.expected = words;
         self.plan_slabs(self.left + words / self.chunk);
     }
 
-    /// Adds announced memory to the pool. Bins use it before other memory, because its pages have been touched. Returns
-    /// the memory if the pool does not need it.
+    /// Adds announced memory to the pool. Bins use it before other memory, because the kernel has already allocated its
+    /// pages. Returns the memory if the pool does not need it.
     pub(super) fn adopt<'m: 'a>(&mut self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         if memory.len() > self.expected || memory.len() < self.chunk {
             return Some(memory);
@@ -71,8 +71,8 @@ impl<'a> Pool<'a> {
         None
     }
 
-    /// Returns a chunk for a bin of `block`; `None` if there is no free chunk. The chunk comes from the slab of this
-    /// block or a new slab. If there are no more slabs, it comes from the slab of any block.
+    /// Returns a chunk for a bin of `block`; `None` if there is no free chunk. The chunk comes from the block's current
+    /// slab or a free slab. If there is neither, it comes from the current slab of any block.
     pub(super) fn take(&mut self, block: usize) -> Option<&'a mut [u32]> {
         if self.open[block].is_empty()
             && let Some(slab) = self.slabs.pop()
@@ -86,7 +86,8 @@ impl<'a> Pool<'a> {
         taken
     }
 
-    /// Takes the memory of `block` whose edges were read. Once all its edges were read, this is whole slabs.
+    /// Removes and returns the memory of `block` whose edges were read. When all edges of the block were read, this is
+    /// whole slabs.
     pub(super) fn take_read(&mut self, block: usize) -> Vec<&'a mut [u32]> {
         let mut read = std::mem::take(&mut self.read[block]);
         read.append(&mut self.tails[block]);
@@ -104,10 +105,10 @@ mod tests {
         let mut pool = Pool::new(&mut [], 2, 2, 0);
         pool.per_slab = 2;
         pool.add(&mut memory);
-        // Chunks have two words. Two blocks take chunks alternately, and the chunks of each block are adjacent.
+        // Chunks have two words. Two blocks take chunks alternately; the chunks of each block must be adjacent.
         let mut take = |block| pool.take(block).map(|chunk| chunk[0]);
         assert_eq!([take(0), take(1), take(0), take(1)], [Some(0), Some(4), Some(2), Some(6)]);
-        // The last slab goes to block 0; block 1 still gets the rest of it.
+        // Block 0 gets the last slab; block 1 then gets the rest of that slab.
         assert_eq!([take(0), take(1), take(1)], [Some(8), Some(10), None]);
         assert_eq!(pool.left, 0);
     }

@@ -1,4 +1,4 @@
-//! Sends lines, which are groups of edges of one bin, to the rank that owns the bin.
+//! Sends lines (groups of 64 edges of one bin) to the rank that owns the bin.
 
 use super::Partition;
 use super::device_lines::{DeviceLines, LineRun};
@@ -9,31 +9,32 @@ use crate::graph::{Bins, DegreeRuns, Layout, assign_ranks};
 use parking_lot::{Mutex, MutexGuard};
 use std::ops::Range;
 
-/// Marks a block that no rank builds, because it is stored already.
+/// Value in place of the owner of a block that no rank builds, because the block is stored already.
 pub const NOBODY: u32 = u32::MAX;
-/// Number of words before a run of lines (groups of edges) in a message: the bin and the number of lines.
+/// Number of 32-bit words before a run of lines (groups of 64 edges) in a message: the bin and the number of lines.
 const RUN: usize = 2;
-/// Bit that is set in the first word of a run if its lines (groups of edges) are on a GPU. In place of the lines, the
-/// message then has their position.
+/// Bit that is set in the first word of a run if its lines (groups of 64 edges) are on a GPU. The message then contains
+/// the index of the first line instead of the lines.
 const ON_DEVICE: u32 = 1 << 31;
-/// Number of words of the smallest message.
+/// Number of 32-bit words of the smallest message.
 pub const LEAST_MESSAGE: usize = RUN + WEIGHTED_WORDS;
 
-/// Returns the estimated fraction of all edges that goes to `rank`. `builders` has the rank that builds each block.
+/// Returns the estimated fraction of all edges that is sent to `rank`. `builders` lists the rank that builds each
+/// block.
 pub fn part(layout: &Layout, runs: &DegreeRuns, builders: &[u32], rank: usize) -> f64 {
     let expected = expected_edges(layout, runs);
     let mine = expected.iter().zip(builders).filter(|&(_, &builder)| builder == rank as u32).map(|(&edges, _)| edges);
     mine.sum::<f64>() / expected.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
-/// Returns the estimated fraction of all edges that goes to the rank with the most edges, if `ranks` ranks together
-/// build all blocks.
+/// Returns an estimate for `ranks` ranks that together build all blocks: the largest fraction of all edges that is sent
+/// to any one rank.
 pub fn largest_part(layout: &Layout, runs: &DegreeRuns, ranks: usize) -> f64 {
     let builders = builders(layout, runs, &vec![true; layout.blocks()], ranks);
     (0..ranks).map(|rank| part(layout, runs, &builders, rank)).fold(0.0, f64::max)
 }
 
-/// Returns the rank that builds each block, and [`NOBODY`] for blocks that are not wanted. Each rank gets consecutive
+/// Returns, for each block, the rank that builds it, or [`NOBODY`] if it is not wanted. Each rank gets consecutive
 /// blocks with about the same number of edges.
 pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usize) -> Vec<u32> {
     let expected = expected_edges(layout, runs);
@@ -43,10 +44,10 @@ pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usiz
     ranks.zip(wanted).map(|(rank, &wanted)| if wanted { rank as u32 } else { NOBODY }).collect()
 }
 
-/// Estimates the relative number of edges in the rows of each block. In the model, both ends of an edge are drawn in
-/// proportion to degree. So the fraction of a vertex's edges that lead to earlier vertices is the earlier vertices'
-/// share of all ends. The upper bounds of the layout are no substitute: with them the first rank, which has the hubs,
-/// would get half of its fair share.
+/// Estimates the relative number of edges in the rows of each block. In the model, both ends of an edge are drawn with
+/// probabilities proportional to degree. So the fraction of a vertex's edges that lead to earlier vertices equals the
+/// earlier vertices' fraction of all edge ends. The upper bounds in the layout can't be used instead: with them the
+/// first rank, which owns the hubs, would get half of its fair share.
 fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     let mut runs = runs.iter().peekable();
     let (mut ends, mut at) = (0.0f64, 0);
@@ -67,26 +68,27 @@ fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     expected.collect()
 }
 
-/// A rank, and the range of consecutive bins that it owns.
+/// Consecutive bins with the same owner, as (rank, range of bins).
 pub(super) type OwnedBins = (usize, Range<usize>);
 
-/// Sends lines (groups of edges of one bin) to their bins. All threads that make lines share the route.
+/// Sender of lines (groups of 64 edges of one bin) to the ranks that own their bins. It is shared by all threads that
+/// make lines.
 pub struct Route<'r, 'a> {
     partition: &'r Partition<'a>,
     /// For each bin, the rank that owns it, or [`NOBODY`].
     owners: &'r [u32],
     rank: u32,
     outbox: &'r Outbox<'r>,
-    /// Messages that are not full yet, one for each rank and each lane (sending thread).
+    /// Messages that are not full yet, one for each pair of a destination rank and a lane (sending thread).
     messages: Vec<Mutex<Vec<u32>>>,
     lanes: usize,
-    /// Largest number of words of a message.
+    /// Maximum number of 32-bit words of a message.
     most: usize,
 }
 
 impl<'r, 'a> Route<'r, 'a> {
-    /// Makes a route for `lanes` threads. It sends lines (groups of edges) through `outbox` to the `owners` of their
-    /// bins, in messages of at most `most` words. The bins of `rank` are in `partition`.
+    /// Makes a route for `lanes` threads. It sends lines (groups of 64 edges) through `outbox` to the `owners` of their
+    /// bins, in messages of at most `most` 32-bit words. This rank is `rank`, and its own bins are in `partition`.
     pub fn new(
         partition: &'r Partition<'a>,
         owners: &'r [u32],
@@ -101,8 +103,8 @@ impl<'r, 'a> Route<'r, 'a> {
         Route { partition, owners, rank: rank as u32, outbox, messages, lanes, most: most.max(LEAST_MESSAGE) }
     }
 
-    /// Returns the maximum number of bytes that the unsent messages of `lanes` threads to `ranks` ranks take, at `most`
-    /// words a message.
+    /// Returns the maximum size in bytes of the unsent messages of `lanes` threads to `ranks` ranks, with `most` 32-bit
+    /// words per message.
     pub fn bytes(ranks: usize, lanes: usize, most: usize) -> u64 {
         if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
     }
@@ -122,8 +124,8 @@ impl<'r, 'a> Route<'r, 'a> {
         self.owners[bin] != NOBODY
     }
 
-    /// Sends a line (group of edges) to its bin, with weights if edges have weights. `lane` is the number of the
-    /// thread.
+    /// Sends a line (group of 64 edges) to bin `bin`, with its weights if edges have weights. `lane` is the index of
+    /// the calling thread.
     pub(super) fn line(&self, lane: usize, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append(bin, line, weights);
@@ -134,7 +136,8 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Sends whole lines (groups of edges), laid out as in a chunk, to bin `bin`. `lane` is the number of the thread.
+    /// Sends whole lines (groups of 64 edges), in the layout of a chunk, to bin `bin`. `lane` is the index of the
+    /// calling thread.
     pub(super) fn lines(&self, lane: usize, bin: usize, words: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append_lines(bin, words);
@@ -142,8 +145,8 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Adds a run of lines (groups of edges) to bin `bin`. The lines are on the GPU of the rank that owns the bin. If
-    /// the owner is another rank, the run is reported to the owner.
+    /// Adds a run of lines (groups of 64 edges) to bin `bin`. The lines are already on the GPU of the rank that owns
+    /// the bin. If that rank is not this one, the run is reported to it.
     pub(super) fn send_run(&self, lane: usize, bin: usize, run: LineRun) -> Result<()> {
         if self.owners[bin] == self.rank {
             self.partition.add_run(bin, run);
@@ -155,7 +158,7 @@ impl<'r, 'a> Route<'r, 'a> {
         Ok(())
     }
 
-    /// Returns the memory for edges on GPUs, and the consecutive bins of each rank; `None` if there is no such memory.
+    /// Returns the memory for edges on GPUs, and the bins grouped by owner; `None` if there is no such memory.
     pub(super) fn device_lines(&self) -> Option<(&'a DeviceLines, Vec<OwnedBins>)> {
         let device_lines = self.partition.device_lines?;
         let mut bin = 0;
@@ -166,13 +169,13 @@ impl<'r, 'a> Route<'r, 'a> {
         Some((device_lines, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
     }
 
-    /// Returns the rank that owns `bin`, and the message that thread `lane` fills for the owner.
+    /// Returns the rank that owns `bin`, and the locked message that thread `lane` fills for this rank.
     fn message(&self, lane: usize, bin: usize) -> (usize, MutexGuard<'_, Vec<u32>>) {
         let to = self.owners[bin] as usize;
         (to, self.messages[to * self.lanes + lane].lock())
     }
 
-    /// Sends `message` to rank `to` if it has no room for another line (group of edges), and starts a new message.
+    /// If another line (group of 64 edges) does not fit `message`, sends it to rank `to`, and starts a new message.
     fn make_room(&self, to: usize, message: &mut Vec<u32>) -> Result<()> {
         if message.len() + RUN + self.partition.words > self.most {
             self.outbox.send(to, std::mem::take(message))?;
@@ -200,7 +203,7 @@ impl<'r, 'a> Route<'r, 'a> {
     /// Sends all messages that are not empty.
     ///
     /// # Errors
-    /// The error of the exchange, once it has failed.
+    /// The error of the exchange of messages, if it has failed.
     pub fn flush(&self) -> Result<()> {
         for (i, message) in self.messages.iter().enumerate() {
             let message = std::mem::take(&mut *message.lock());
@@ -213,7 +216,7 @@ impl<'r, 'a> Route<'r, 'a> {
 }
 
 impl Partition<'_> {
-    /// Puts the edges in a message from another rank into their bins.
+    /// Adds the edges in a message from another rank to their bins.
     ///
     /// # Errors
     /// Errors of the spill file; a malformed message.
@@ -251,7 +254,7 @@ mod tests {
             let some: Vec<u32> = builders.iter().copied().filter(|&rank| rank != NOBODY).collect();
             prop_assert!(some.is_sorted() && some.iter().all(|&rank| (rank as usize) < ranks));
             prop_assert!(builders.iter().zip(&wanted).all(|(&rank, &wanted)| (rank != NOBODY) == wanted));
-            // Compute the same estimate vertex by vertex: the degree times the ends before it.
+            // Compute the same estimate vertex by vertex: the degree times the number of edge ends before the vertex.
             let ends = |v: u64| (2 * v.min(rows.into()) + v.saturating_sub(rows.into())) as f64 * f64::from(degree);
             let of = |b: usize| layout.block(b).rows.map(|v| ends(v + 1) * (ends(v + 1) - ends(v))).sum::<f64>();
             let sum = |wanted: &dyn Fn(u32) -> bool| (0..layout.blocks()).filter(|&b| wanted(builders[b])).map(of).sum::<f64>();

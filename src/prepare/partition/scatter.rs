@@ -1,6 +1,6 @@
-//! Places edges in bins on the CPU. Each thread gathers the edges of a bin in its own line (buffer of 64 edges), and
-//! stores only full lines, so that it writes the bins' memory sequentially. This is software-managed write combining
-//! (Satish et al., SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
+//! Puts edges in bins on the CPU. Each thread gathers the edges of a bin in its own line (buffer of 64 edges), and
+//! stores only full lines. So it writes the bins' memory sequentially. This is software-managed write combining (Satish
+//! et al., SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
 
 use super::line::{EdgeLine, LINE, NONE};
 use super::route::Route;
@@ -11,8 +11,8 @@ use crate::graph::EdgeDirection;
 use crate::memory::prefetch;
 use crate::prepare::relabel::ISOLATED;
 
-/// Makes the visitors with which `threads` threads place edges on the CPU. `map` maps ids to vertices, and `source`
-/// names the input in errors.
+/// Makes the visitors with which `threads` threads put edges in bins on the CPU. `map` maps ids to vertices, and
+/// `source` names the input in errors.
 pub fn placing<'p>(
     route: &'p Route<'_, '_>,
     threads: usize,
@@ -44,8 +44,8 @@ impl<const WEIGHTED: bool> EdgePlacing for Vec<Scatter<'_, '_, '_, WEIGHTED>> {
     }
 }
 
-/// Places the edges that one thread reads in bins, with their weights if edges are `WEIGHTED`. It has a partly filled
-/// line (buffer of edges) for each bin.
+/// Visitor that puts the edges that one thread reads into bins, with their weights if edges are `WEIGHTED`. It has a
+/// partly filled line (buffer of 64 edges) for each bin.
 pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     route: &'p Route<'r, 'a>,
     lane: usize,
@@ -69,13 +69,13 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         Scatter { route, lane, map, source, starts, lines, weights, filled: vec![0; spans.len()], loops: 0 }
     }
 
-    /// Returns the bytes of memory that one thread's scatter takes for `bins` bins.
+    /// Returns the size in bytes of the lines of one thread for `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
         let weights = if WEIGHTED { size_of::<[u32; LINE]>() } else { 0 };
         (bins * (size_of::<EdgeLine>() + weights + 8)) as u64
     }
 
-    /// Stores the edges in partly filled lines (buffers). Returns the number of loops.
+    /// Stores the partly filled lines (buffers of 64 edges). Returns the number of self-loops.
     ///
     /// # Errors
     /// Errors of the spill file.
@@ -122,7 +122,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         }
     }
 
-    /// Places edges. Look-ups in the map are random, so it prefetches the elements for later edges.
+    /// Puts edges in bins. It prefetches the map's elements for later edges, because look-ups are random.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
         const AHEAD: usize = 32;
         if WEIGHTED && weights.len() != edges.len() {

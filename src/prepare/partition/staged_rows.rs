@@ -1,7 +1,7 @@
-//! Keeps sorted rows in the memory of their bins until the block is written.
+//! Sorted rows that are kept in the memory of their bins until the block is written.
 //!
-//! An edge takes 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more
-//! memory than their bin had, and a sorting rank uses little more memory than the bins of the remaining blocks.
+//! An edge occupies 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more
+//! memory than their bin, and a rank that sorts needs little more memory than the bins of the remaining blocks.
 
 use crate::error::Result;
 use crate::memory::bytes_of;
@@ -9,18 +9,18 @@ use crate::store::map::as_u32;
 use crate::store::scratch::ScratchFile;
 use memmap2::Mmap;
 
-/// The sorted rows of a bin, as words: the lengths of the rows, then their targets, then the weights.
+/// The sorted rows of a bin, as a sequence of 32-bit words: the row lengths, followed by the targets and the weights.
 #[derive(Debug)]
 pub struct StagedRows<'a> {
-    /// Chunks of the block's bins, with the first words of the rows.
+    /// Chunks of the block's bins, which contain the words of the rows except those in `tail`.
     chunks: Vec<&'a mut [u32]>,
-    /// The last words of the rows, for which the chunks have no room.
+    /// The last words of the rows, which do not fit the chunks.
     tail: Tail,
-    /// Numbers of lengths, of targets and of weights.
+    /// Number of row lengths, number of targets, and number of weights.
     numbers: [usize; 3],
 }
 
-/// The last words of a bin's rows, for which the block's chunks have no room.
+/// The last words of a bin's rows, which do not fit the block's chunks.
 #[derive(Debug)]
 enum Tail {
     InMemory(Vec<u32>),
@@ -37,8 +37,8 @@ impl Tail {
 }
 
 impl<'a> StagedRows<'a> {
-    /// Copies `rows` (lengths, targets and, if any, weights) into `chunks`. Words that find no room there are kept in
-    /// other memory if there are at most `own` of them; otherwise they are spilled.
+    /// Copies `rows` (lengths, targets and, if any, weights) to `chunks`. Words that do not fit there stay in other
+    /// memory if there are at most `own` of them; otherwise they are spilled.
     ///
     /// # Errors
     /// Errors of the spill file.
@@ -72,12 +72,13 @@ impl<'a> StagedRows<'a> {
         Ok(StagedRows { chunks, tail, numbers })
     }
 
-    /// Returns the chunks. The rows are then lost.
+    /// Discards the rows, and returns their chunks.
     pub(super) fn into_chunks(self) -> Vec<&'a mut [u32]> {
         self.chunks
     }
 
-    /// Iterates over the chunks. Yields the lengths, the targets and the weights that each chunk has.
+    /// Iterates over the chunks, and yields three slices for each: the row lengths, the targets and the weights that
+    /// the chunk contains.
     pub fn pieces(&self) -> impl Iterator<Item = [&[u32]; 3]> {
         let mut left = self.numbers;
         self.chunks.iter().map(|chunk| &**chunk).chain([self.tail.words()]).map(move |mut rest| {
@@ -108,7 +109,7 @@ mod tests {
         let values = |from: u32, len: usize| (from..).take(len).collect::<Vec<u32>>();
         let take = || partition.pool.lock().take(0).expect("a chunk");
         let mut staged = Vec::new();
-        // By bin: its chunks, the numbers of lengths, targets and weights, the words that find no room, and whether
+        // For each bin: its chunks, the numbers of lengths, targets and weights, the words that do not fit, and whether
         // these are spilled.
         for (chunks, numbers, tail, spilled) in [
             (2, [WORDS - 2, 2, 0], 0, false),

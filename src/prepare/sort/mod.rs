@@ -1,9 +1,9 @@
-//! Sorts the edges of one bin into rows without repeats.
+//! Sorts the edges of one bin into rows without duplicates.
 //!
 //! A counting sort by row comes first, and then each row is sorted by itself. Rows are short (tens of entries), and a
-//! bin is sized to stay in the L2 cache. The row of vertex `v` has at most `v` different entries, because `v` has no
-//! more smaller neighbours. A row that gets `v` entries or more, repeats included, is a bitmap while it is filled. So a
-//! bin never takes more memory than its upper bound, however often an edge is repeated.
+//! bin is sized to stay in the L2 cache. The row of vertex `v` has at most `v` distinct entries, because only `v`
+//! vertices have smaller ids. A row with at least `v` entries, including duplicates, is a bitmap while it is filled. So
+//! the memory of a bin never exceeds its upper bound, however many duplicates it contains.
 
 pub mod gpu;
 mod weighted;
@@ -12,7 +12,7 @@ use self::weighted::WeightedSorter;
 use super::partition::BinReader;
 use crate::error::Result;
 
-/// Maximum number of entries (neighbours) of a row that is sorted by insertion sort.
+/// Maximum length of a row that is sorted by insertion sort.
 const SHORT: usize = 20;
 
 /// The sorted rows of a bin.
@@ -20,14 +20,14 @@ const SHORT: usize = 20;
 pub struct SortedRows {
     /// Number of distinct neighbours of each row.
     pub lengths: Vec<u32>,
-    /// Neighbours of all rows, one after the other, each row ascending.
+    /// Neighbours of all rows, row after row, each row ascending.
     pub targets: Vec<u32>,
-    /// Weight of the edge to each neighbour, if edges have weights. A repeated edge gets its smallest weight.
+    /// Weight of the edge to each neighbour, if edges have weights. For duplicate edges, this is the smallest weight.
     pub weights: Vec<u32>,
 }
 
 impl SortedRows {
-    /// Returns the lengths, the targets and the weights.
+    /// Returns the row lengths, the targets and the weights.
     pub fn slices(&self) -> [&[u32]; 3] {
         [&self.lengths, &self.targets, &self.weights]
     }
@@ -35,7 +35,7 @@ impl SortedRows {
 
 /// A sorter of bins, for one thread.
 pub trait SortBin: Send {
-    /// Sorts a bin that has `rows` rows from `first_row` on. Writes the rows to `out`, whose memory is reused.
+    /// Sorts a bin with the rows `first_row .. first_row + rows`. Replaces the contents of `out` by the rows.
     ///
     /// # Errors
     /// Errors of reading spilled entries back, and [`crate::Error::Lost`].
@@ -45,9 +45,9 @@ pub trait SortBin: Send {
 /// Summary of a sorted bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sorted {
-    /// Number of edges, repeats included.
+    /// Number of edges, including duplicates.
     pub edges: u64,
-    /// True if the degrees already include the distinct edges of the bin.
+    /// Whether the sorter has already added the bin's distinct edges to the degrees.
     pub counted: bool,
 }
 
@@ -60,16 +60,16 @@ pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>>
     (0..threads).map(sorter).collect()
 }
 
-/// Returns the bytes of memory, result included, in which a thread sorts bins of at most `entries` entries and `rows`
-/// rows. It reads spilled edges back in chunks of `chunk` bytes.
+/// Returns the number of bytes of memory, including the result, that a thread needs to sort bins of at most `entries`
+/// entries and `rows` rows. It reads spilled edges back in chunks of `chunk` bytes.
 pub fn bytes(entries: u64, rows: u64, chunk: u64, weighted: bool) -> u64 {
     let entry = if weighted { WeightedSorter::ENTRY } else { BinSorter::ENTRY };
     entry * entries + 8 * (rows + 1) + chunk
 }
 
-/// Counts the edges of the bin's rows, and gives each row a range in one array. Sets `ends` to the start of each row's
-/// range, and the end of the last. A range has room for the distinct entries that the row may have: at most
-/// `most(row)`, the number of vertices smaller than the row's vertex. Returns the number of edges, repeats included.
+/// Counts the edges of each row of the bin, and assigns each row a range of one array. Writes the start of each range
+/// to `ends`, followed by the end of the last. A range is as long as the row has edges, but at most `most(row)`, the
+/// number of vertices with smaller ids than the row's vertex. Returns the total number of edges, including duplicates.
 fn start_rows(
     bin: &BinReader<'_, '_>,
     rows: usize,
@@ -99,7 +99,7 @@ pub struct BinSorter {
 }
 
 impl BinSorter {
-    /// Number of bytes of memory that an entry (neighbour) takes.
+    /// Size of an entry (neighbour) in bytes.
     const ENTRY: u64 = 4;
 }
 
@@ -109,12 +109,13 @@ impl SortBin for BinSorter {
         let most = |r: usize| direction.vertex(first_row + r as u32);
         let ends = &mut self.ends;
         let edges = start_rows(bin, rows, most, ends, &mut self.chunk)?;
-        // Here `ends[r]` is the start of row `r`; once all its entries are placed, it is the end. A row with room for
-        // every possible entry is a bitmap, and its `ends[r]` stays the start.
+        // At first `ends[r]` is the start of row `r`. It advances with each entry that is written, so in the end it is
+        // the end of the row. A row whose range has space for every possible entry is a bitmap, and its `ends[r]` stays
+        // the start.
         let room = ends[rows];
         out.targets.clear();
         out.targets.resize(room as usize, 0);
-        // Until the row's length is known, a length of 1 marks a bitmap.
+        // Until the row lengths are known, a length of 1 marks a row that is a bitmap.
         out.lengths.clear();
         let full = |ends: &[u32], r: usize| ends[r + 1] - ends[r] == most(r);
         out.lengths.extend((0..rows).map(|r| u32::from(full(ends, r))));
@@ -164,12 +165,12 @@ impl SortBin for BinSorter {
     }
 }
 
-/// Replaces the bitmap at the start of `row` by the ids whose bits are set, in ascending order at the end of `row`.
+/// Expands the bitmap at the start of `row`: writes the ids whose bits are set to the end of `row`, in ascending order.
 /// Returns the number of ids.
 fn expand_bitmap(row: &mut [u32]) -> usize {
     let mut at = row.len();
-    // The loop goes from the last word down. It never overwrites a word that it has still to read, because each earlier
-    // word has room for 32 ids behind it.
+    // The loop goes from the last word to the first. It never overwrites a word that is not read yet: ids from `word`
+    // and later words are at least 32·`word`, so they fit in the elements from index 32·`word` on.
     for word in (0..row.len().div_ceil(32)).rev() {
         let mut bits = row[word];
         while bits != 0 {
@@ -208,7 +209,8 @@ mod tests {
     use crate::prepare::partition::{LINE, Partition, WEIGHTED_WORDS, scatter};
     use std::collections::BTreeMap;
 
-    /// Checks an input with few vertices and a million edges, in which every pair but one is repeated often.
+    /// Checks that duplicate edges need no memory beyond the upper bound, and that the smallest of their weights is
+    /// kept. The input has few vertices and a million edges; all but one of its edges have many duplicates.
     #[test]
     fn repeats_take_no_memory_beyond_the_bound_and_of_their_weights_the_smallest_stays() {
         let (vertices, edges) = (70u32, 1_000_000u32);

@@ -1,18 +1,18 @@
-//! Sorts one bin of edges with weights into rows. A repeated edge keeps its smallest weight.
+//! Sorts one bin of weighted edges into rows. Duplicate edges become one, with the smallest weight.
 //!
-//! An entry is a 64-bit word with the neighbour in its high half and the weight in its low half. The bits of a weight
-//! compare like the weight itself, so in a sorted row the first entry of each neighbour has its smallest weight. A row
-//! that gets at least as many edges as there are smaller vertices is an array while it is filled. It has an element for
-//! each smaller vertex, and each element keeps the smallest entry.
+//! An entry is a 64-bit word with the neighbour in its high half and the weight in its low half. The bit patterns of
+//! weights compare like the weights, so in a sorted row the first entry of each neighbour has its smallest weight. A
+//! row with at least as many edges as there are vertices with smaller ids is not sorted. Instead it is an array while
+//! it is filled, with an element for each smaller id, which stores the smallest entry of this neighbour.
 
 use super::{SortBin, Sorted, SortedRows, sort_row, start_rows};
 use crate::error::Result;
 use crate::prepare::partition::BinReader;
 
-/// Value of an empty element of an array. No entry has this value, because no vertex has this neighbour.
+/// Value of an empty element of an array. No entry has this value, because `u32::MAX` is not a vertex.
 const NOTHING: u64 = u64::MAX;
 
-/// Sorter of bins whose edges have weights, on the CPU, for one thread. It reuses its buffers for each bin.
+/// Sorter of bins of weighted edges, on the CPU, for one thread. It reuses its buffers for each bin.
 #[derive(Debug, Default)]
 pub(super) struct WeightedSorter {
     chunk: Vec<u32>,
@@ -21,8 +21,8 @@ pub(super) struct WeightedSorter {
 }
 
 impl WeightedSorter {
-    /// Number of bytes of memory that an entry (neighbour with weight) takes: 8 while it is sorted, and 8 for the
-    /// neighbour and the weight in the result.
+    /// Number of bytes of memory for an entry (neighbour with weight): 8 while it is sorted, and 8 for the neighbour
+    /// and the weight in the result.
     pub(super) const ENTRY: u64 = 16;
 }
 
@@ -32,12 +32,12 @@ impl SortBin for WeightedSorter {
         let most = |r: usize| direction.vertex(first_row + r as u32);
         let WeightedSorter { chunk, ends, entries } = self;
         let edges = start_rows(bin, rows, most, ends, chunk)?;
-        // Here `ends[r]` is the start of row `r`; once all entries of the row are placed, it is the end. If the row is
-        // an array, `ends[r]` stays the start.
+        // At first `ends[r]` is the start of row `r`. It advances with each entry that is written, so in the end it is
+        // the end of the row. If the row is an array, `ends[r]` stays the start.
         entries.clear();
         entries.resize(ends[rows] as usize, NOTHING);
         let SortedRows { lengths, targets, weights } = out;
-        // Until the row's length is known, a length of 1 marks an array.
+        // Until the row lengths are known, a length of 1 marks a row that is an array.
         lengths.clear();
         lengths.extend((0..rows).map(|r| u32::from(ends[r + 1] - ends[r] == most(r))));
         if lengths.contains(&1) {

@@ -1,5 +1,5 @@
-//! Batches of consecutive entries (neighbours in rows) of the lower half. The entries of a batch are sorted by their
-//! bins of the upper half.
+//! Batches of consecutive entries (neighbours in rows) of the lower half. The entries of a batch are sorted by the bins
+//! of the upper half to which they belong.
 
 use crate::graph::{Bins, Block, BlockStore};
 use std::ops::Range;
@@ -8,15 +8,16 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) block: usize,
-    /// Numbers of the first row and of the last row (inclusive).
+    /// Indices of the first and of the last row (inclusive).
     pub(super) rows: [u32; 2],
     pub(super) entries: Range<usize>,
 }
 
-/// Rows are in groups of 2^`GROUP_BITS` rows. No batch has rows of two groups, because a GPU sorts by group.
+/// Binary logarithm of the number of rows in a group of rows. No batch contains rows of two groups, because the GPU
+/// sorts by group.
 pub(super) const GROUP_BITS: u32 = 17;
 
-/// Cuts the lower half into batches of at most `size` entries and `rows` rows, in order.
+/// Divides the lower half into batches of at most `size` entries and `rows` rows, in order.
 pub(super) fn batches(lower: &BlockStore, size: usize, rows: u64) -> Vec<Batch> {
     let mut all = Vec::new();
     for index in 0..lower.len() {
@@ -37,14 +38,14 @@ pub(super) fn batches(lower: &BlockStore, size: usize, rows: u64) -> Vec<Batch> 
     all
 }
 
-/// The rows of the upper half that a pass builds, and their division into bins.
+/// The rows of the upper half that a pass over the lower half builds, and their division into bins.
 pub(super) struct PassTarget<'a> {
     pub(super) bins: &'a Bins,
     /// Range of the bins that the pass builds.
     pub(super) range: Range<usize>,
     /// First row of each bin of the pass.
     firsts: Vec<u32>,
-    /// True if the pass builds all rows of the upper half.
+    /// Whether the pass builds all rows of the upper half.
     pub(super) is_all: bool,
 }
 
@@ -59,7 +60,8 @@ impl<'a> PassTarget<'a> {
         self.bins.spans[self.range.start].rows.start..self.bins.spans[self.range.end - 1].rows.end
     }
 
-    /// Returns the range of entries that belong to the upper rows `rows`, among `entries` of the lower row `row`.
+    /// Returns the index range of those `entries` that belong to the upper rows `rows`. `entries` is the lower row
+    /// `row` or a part of it.
     #[inline]
     fn of(&self, row: u32, entries: &[u32], rows: &Range<u64>) -> Range<usize> {
         if self.is_all {
@@ -82,8 +84,9 @@ impl Batch {
         self.rows[1].abs_diff(self.rows[0]) as usize + 1
     }
 
-    /// Calls `each` for every row, or part of a row, in the batch. It passes the row's number, and the range in the
-    /// block of the row's entries for `target`.
+    /// Calls `each` for every row that is at least partly in the batch, with two arguments: the row's index in the
+    /// graph, and an index range in the block. The range contains those entries of the row and the batch that belong to
+    /// `target`.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &PassTarget<'_>, mut each: impl FnMut(u32, Range<usize>)) {
         let rows = target.rows();
@@ -97,7 +100,7 @@ impl Batch {
         }
     }
 
-    /// Counts the batch's entries for every bin of `target` in `counts`, which must be zeros. Returns the total.
+    /// Counts the batch's entries for each bin of `target` in `counts`, which must be all zero. Returns the total.
     pub(super) fn count(&self, lower: &BlockStore, target: &PassTarget<'_>, counts: &mut [u32]) -> usize {
         let (bins, first_bin) = (target.bins, target.range.start);
         let direction = bins.direction();
@@ -112,11 +115,11 @@ impl Batch {
         sum
     }
 
-    /// Writes the batch's entries for `target` to `out` in the order of bins. Within a bin they stay in the order of
-    /// rows. An entry is written as two 16-bit offsets: the distance of its lower row from the batch's first row, and
-    /// of its upper row from its bin's first row. `counts` has the number of entries of each bin, and gets the starts
-    /// of bins: the entries of bin `i` are at `counts[i]..counts[i + 1]`. If edges are `WEIGHTED`, their weights go to
-    /// the same positions in `weights`.
+    /// Writes the batch's entries for `target` to `out` in the order of bins, and within a bin in the order of rows. An
+    /// entry is written as two 16-bit numbers: the index of its lower row in the batch (high 16 bits), and the index of
+    /// its upper row in the bin (low 16 bits). `counts` must contain the number of entries of each bin, and is replaced
+    /// by the start of each bin: the entries of bin `i` are in `counts[i]..counts[i + 1]`. If edges are `WEIGHTED`,
+    /// their weights are written to the same positions in `weights`.
     pub(super) fn place<const WEIGHTED: bool>(
         &self,
         lower: &BlockStore,
@@ -146,7 +149,7 @@ impl Batch {
                 *at += 1;
             }
         });
-        // Each element, the start of a bin, was advanced to the bin's end, which is the start of the next bin.
+        // Each element has advanced from the bin's start to its end, which is the start of the next bin.
         counts.copy_within(..counts.len() - 1, 1);
         counts[0] = 0;
     }

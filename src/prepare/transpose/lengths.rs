@@ -1,4 +1,5 @@
-//! Lengths of upper rows. The length of a vertex's upper row is its degree minus the length of its lower row.
+//! Lengths of the rows of the upper half. The length of a vertex's upper row is its degree minus the length of its
+//! lower row.
 
 use crate::error::{At, Error, Result};
 use crate::graph::{Bins, BlockStore};
@@ -16,7 +17,7 @@ pub(super) struct Lengths<'a> {
 }
 
 impl Lengths<'_> {
-    /// Calls `each` with the lengths of the upper rows `rows`, in order, some rows at a time.
+    /// Calls `each` with the lengths of the upper rows `rows`, in order, up to [`CHUNK`] rows at a time.
     pub(super) fn chunks(&self, rows: Range<u64>, mut each: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
         let mut lengths = Vec::with_capacity(CHUNK);
         let mut from = rows.start;
@@ -39,7 +40,7 @@ impl Lengths<'_> {
         Ok(())
     }
 
-    /// Returns the number of entries of the upper half in each bin.
+    /// Returns the number of entries in each bin of the upper half.
     pub(super) fn of_bins(&self, bins: &Bins) -> Result<Vec<u64>> {
         let of_bin = |rows: Range<u64>| {
             let mut sum = 0;
@@ -52,13 +53,13 @@ impl Lengths<'_> {
         bins.spans.par_iter().map(|span| of_bin(span.rows.clone())).collect()
     }
 
-    /// Returns the error for a vertex whose degree differs from the number of its neighbours.
+    /// Returns the error for vertex `v` if its degree differs from its number of neighbours.
     pub(super) fn mismatch(&self, v: u32) -> Error {
         let what = format!("the degree of vertex {v} does not match its rows");
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 
-    /// Returns the error for a range with a vertex whose degree differs from the number of its neighbours.
+    /// Returns the error for a range of rows if a vertex in it has a degree that differs from its number of neighbours.
     pub(super) fn mismatch_among(&self, rows: Range<u64>) -> Error {
         let what = format!("some degrees of vertices {} to {} do not match their rows", rows.start, rows.end - 1);
         Error::corrupt(Path::new("graph/degrees"), At::File, what)

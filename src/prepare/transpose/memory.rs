@@ -3,29 +3,29 @@
 use super::batch::GROUP_BITS;
 use crate::graph::{BIN_ROWS, Bins, Layout};
 
-/// Maximum number of entries (neighbours) of a batch. The entries and their copy in the order of bins should stay in a
-/// core's cache. The entries of most bins should still fill several cache lines.
+/// Maximum number of entries (neighbours) of a batch. It is small enough that the entries and their copy in the order
+/// of bins stay in a core's cache, and large enough that the entries of most bins fill several cache lines.
 const BATCH: u64 = 1 << 17;
 
 /// Target number of entries (neighbours) of a bin. Bins are larger if there would be more than `MOST_BINS`.
 const BIN: u64 = 1 << 17;
-/// Maximum number of bins of a graph whose bins have the target size.
+/// Maximum number of bins of the target size. If a graph would need more, its bins are larger.
 const MOST_BINS: u64 = 1 << 12;
 
-/// Number of entries (neighbours) that are written at a time for a row that is a separate bin.
+/// Number of entries (neighbours) that are written at a time if a bin has only one row.
 pub(super) const PIECE: usize = 1 << 14;
 
-/// Bytes of a batch's element in the list of batches.
+/// Size in bytes of an element in the list of batches.
 const BATCH_BYTES: u64 = 64;
 
-/// Sizes of a layout of the upper half that determine the division of memory.
+/// Sizes of the upper half's division into bins and batches, on which the division of memory depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeShape {
     /// Number of bins.
     pub bins: u64,
     /// Number of batches.
     pub batches: u64,
-    /// Bytes of the largest bin that has several rows, counting its entries and a cursor for each row. A bin of one row
+    /// Size in bytes of the largest bin with several rows: its entries, and a cursor for each row. A bin with one row
     /// need not fit memory.
     pub largest: u64,
     /// Number of entries (neighbours) of the upper half.
@@ -34,25 +34,26 @@ pub struct TransposeShape {
     pub weighted: bool,
 }
 
-/// Returns the number of words of an entry: a neighbour, and a weight if edges have weights.
+/// Returns the number of 32-bit words of an entry: one for the neighbour, and one for the weight if edges have weights.
 pub(super) fn entry_words(weighted: bool) -> u64 {
     if weighted { 2 } else { 1 }
 }
 
-/// Returns the bytes of `rows` rows with `entries` entries while they are built, with a cursor for each row.
+/// Returns the size in bytes of `rows` rows with `entries` entries while they are built: the entries, and a cursor for
+/// each row.
 pub(super) fn rows_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     4 * (rows + entry_words(weighted) * entries)
 }
 
-/// Returns the bytes that the entries of a bin take while they wait in the order of bins. The start of the bin in each
-/// of the `batches` is included.
+/// Returns the size in bytes of one bin's entries in all batches, and of the position in each of the `batches` at which
+/// they start.
 pub(super) fn bin_bytes(entries: u64, batches: u64, weighted: bool) -> u64 {
     4 * (entry_words(weighted) * entries + batches)
 }
 
 impl TransposeShape {
-    /// Cuts the layout of the upper half into bins, and returns its shape and the bins. The graph has at most `edges`
-    /// edges, and its lower half has `blocks` blocks; `weighted` says whether edges have weights.
+    /// Divides the layout of the upper half into bins. Returns the sizes of the division, and the bins. The graph has
+    /// at most `edges` edges, and its lower half has `blocks` blocks; `weighted` says whether edges have weights.
     pub fn and_bins(layout: &Layout, edges: u64, blocks: u64, weighted: bool) -> (TransposeShape, Bins) {
         let bins = layout.bins(BIN.max(layout.bound() / MOST_BINS));
         let many = bins.spans.iter().filter(|span| span.len() > 1);
@@ -62,9 +63,8 @@ impl TransposeShape {
         (TransposeShape { bins: bins.spans.len() as u64, batches, largest, entries, weighted }, bins)
     }
 
-    /// Returns an upper bound of the shape of any graph with `edges` edges and `rows` connected vertices, for the
-    /// reasons given at [`super::super::memory_plan::LayoutShape::at_most`]. The upper half has one entry for each
-    /// edge.
+    /// Returns upper bounds on the sizes for any graph with `edges` edges and `rows` rows. They are derived as in
+    /// [`super::super::memory_plan::LayoutShape::at_most`]. The upper half has one entry for each edge.
     pub fn at_most(edges: u64, rows: u64, weighted: bool) -> TransposeShape {
         let target = BIN.max(2 * edges / MOST_BINS);
         let bin = target.max(edges / 512 + 2048).min(2 * edges);
@@ -75,41 +75,42 @@ impl TransposeShape {
         TransposeShape { bins, batches, largest, entries: edges, weighted }
     }
 
-    /// Returns the bytes of the list of batches, with the start of each batch.
+    /// Returns the size in bytes of the list of batches, including the start of each batch.
     fn list_bytes(&self) -> u64 {
         (BATCH_BYTES + 4) * self.batches
     }
 
-    /// Returns the bytes of memory in which one thread builds the rows of a bin.
+    /// Returns the number of bytes of memory that one thread needs to build the rows of a bin.
     fn row_builder_bytes(&self) -> u64 {
         self.largest.max(4 * entry_words(self.weighted) * PIECE as u64)
     }
 
-    /// Returns the bytes that all entries take in the order of bins, with the starts of bins in each batch.
+    /// Returns the size in bytes of all entries in batches, including the start of each bin in each batch.
     fn all_bytes(&self) -> u64 {
         4 * entry_words(self.weighted) * self.entries + 4 * self.bins * self.batches
     }
 
-    /// Returns the minimum number of bytes of memory with which the upper half can be built.
+    /// Returns the minimum number of bytes of memory that building the upper half needs.
     pub fn least(&self) -> u64 {
         self.list_bytes() + self.row_builder_bytes() + self.largest + bin_bytes(0, self.batches, self.weighted)
     }
 }
 
 /// Returns the maximum number of batches of a lower half with `blocks` blocks. A batch ends after `BATCH` entries,
-/// after `BIN_ROWS` rows, at the end of its group of rows, or at the end of its block.
+/// after `BIN_ROWS` rows, at the end of a group of 2^`GROUP_BITS` rows, or at the end of its block.
 fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
     entries / BATCH + rows / BIN_ROWS + (rows >> GROUP_BITS) + blocks
 }
 
-/// Division of memory between the entries that wait in the order of bins and the rows that are built from them.
+/// Division of memory between the entries in batches and the rows that are built from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeMemory {
     /// Maximum number of entries (neighbours) of a batch.
     pub batch: usize,
     /// Number of bins whose rows are built at the same time.
     pub row_builders: usize,
-    /// Bytes that the entries of one pass over the lower half take, with the start of each bin in each batch.
+    /// Maximum size in bytes of the entries of one pass over the lower half, including the start of each bin in each
+    /// batch.
     pub window: u64,
 }
 
@@ -117,13 +118,13 @@ impl TransposeMemory {
     /// Divides `free` bytes of memory for `threads` threads.
     ///
     /// # Errors
-    /// The minimum number of bytes that is enough.
+    /// The minimum number of bytes of memory that is enough.
     pub fn new(shape: &TransposeShape, threads: usize, free: u64) -> Result<TransposeMemory, u64> {
         if free < shape.least() {
             return Err(shape.least());
         }
-        // Another pass over the lower half costs more than a thread that waits. So if memory is scarce, rows that are
-        // being built get little of it.
+        // Another pass over the lower half costs more time than a waiting thread. So if memory is scarce, little of it
+        // is used for building rows.
         let free = free - shape.list_bytes();
         let most = shape.all_bytes().max(shape.largest + bin_bytes(0, shape.batches, shape.weighted));
         let room = (free / 8).max(free.saturating_sub(most));
@@ -132,7 +133,7 @@ impl TransposeMemory {
         Ok(TransposeMemory { batch: BATCH as usize, row_builders: row_builders as usize, window })
     }
 
-    /// Returns the total bytes of memory in this division.
+    /// Returns the total number of bytes of memory in this division.
     pub fn bytes(&self, shape: &TransposeShape) -> u64 {
         self.window + self.row_builders as u64 * shape.row_builder_bytes() + shape.list_bytes()
     }

@@ -1,23 +1,23 @@
 //! Builds the upper half of all rows from the lower half.
 //!
-//! The lower half has no repeats, and its rows come in ascending order of their vertex. For each entry `v` of each row
-//! `u`, in this order, `u` is appended to the upper row of `v`. So upper rows come out ascending and without repeats,
-//! and nothing needs sorting. The lengths of upper rows are known in advance from the degrees.
+//! The lower half has no duplicates, and its rows are read in ascending order of their vertices. For each entry `v` of
+//! each row `u`, in this order, `u` is appended to the upper row of `v`. So upper rows are ascending and have no
+//! duplicates without any sorting. The lengths of upper rows are known in advance from the degrees.
 //!
 //! ```text
-//! lower half ─ batches, each by bins (in cache, one thread a batch) ─ rows of a bin (in cache, one thread a bin) ─ upper blocks
+//! lower half ─ batches sorted by bin (in cache, thread per batch) ─ rows of a bin (in cache, thread per bin) ─ blocks
 //! ```
 //!
-//! For E edges, 4·E bytes of the lower half are read, 4·E bytes of batches are written to memory and read from there,
-//! and 4·E bytes of rows go from the cache to files. Weights add 4 bytes an edge each time. Every bin takes its entries
-//! from all batches at once. If rows grew in memory round by round instead, each round would touch the ends of most
-//! rows again. (With rounds of 2^23 entries, the speed was 28 to 65 M entries/s at scale 24 and 88 M/s at scale 22.)
+//! For E edges, 4·E bytes of the lower half are read, 4·E bytes of batches are written to memory and read back, and 4·E
+//! bytes of rows are written from the cache to files. Weights add 4 bytes per edge each time. The rows of a bin are
+//! built from the entries in all batches at once. The alternative is to append each batch to the rows in memory, but
+//! then each round of batches would access the ends of most rows again. (With rounds of 2^23 entries, the speed was 28
+//! to 65 M entries/s at scale 24 and 88 M/s at scale 22.)
 //!
-//! If the entries do not fit memory together, several passes take them. Each pass reads the lower half again and builds
-//! a *window*, a range of consecutive bins. (A spill file of entries by bins would need one pass, but 4·E more bytes
-//! would be written and read. That is as much as two more passes, and graphs that need more than three windows are
-//! rare.) A row that is longer than a window gets a separate pass, which writes the row's entries to the file as it
-//! finds them.
+//! If the entries do not all fit memory, there are several passes. Each pass reads the lower half again and builds a
+//! *window*, a range of consecutive bins. (A spill file of entries by bin would need one pass, but 4·E more bytes would
+//! be written and read. That is as much as two more passes, and graphs that need more than three windows are rare.) A
+//! row that is longer than a window gets a separate pass, which writes the row's entries to the file as it finds them.
 
 mod batch;
 pub mod gpu;
@@ -48,7 +48,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Builder of the blocks of a graph's upper half from its lower half.
 pub struct Transpose<'a> {
-    /// The lower half. All its blocks must be local to this rank.
+    /// The lower half, which must be [local](BlockStore::is_local).
     pub lower: &'a BlockStore,
     /// Degrees of the simple graph.
     pub degrees: &'a [u32],
@@ -56,13 +56,14 @@ pub struct Transpose<'a> {
     pub layout: &'a Layout,
     /// Bins of the upper half, as [`TransposeShape::and_bins`] returns them.
     pub bins: &'a Bins,
-    /// True for each block that must be built.
+    /// For each block, whether it must be built.
     pub wanted: &'a [bool],
     /// Destination of the blocks: files or memory.
     pub to: Destination<'a>,
-    /// Description of the weights for the upper half, if it gets weights. The lower half must then have its weights.
+    /// Description of the weights; `None` if the upper half gets no weights. If it gets them, the weights of the lower
+    /// half must be open.
     pub weights: Option<GraphWeights>,
-    /// Division of memory between waiting entries and the rows that are being built.
+    /// Division of memory between entries in batches and the rows that are built from them.
     pub memory: TransposeMemory,
     /// Budget of host memory.
     pub budget: &'a Budget,
@@ -71,7 +72,7 @@ pub struct Transpose<'a> {
 /// Destination of the blocks of the upper half.
 #[derive(Clone, Copy)]
 pub enum Destination<'a> {
-    /// The blocks are written to files in a folder.
+    /// Files in a folder.
     Files {
         /// Folder of the files.
         folder: &'a Path,
@@ -80,11 +81,11 @@ pub enum Destination<'a> {
         /// Thread that makes the files durable in the background.
         syncer: &'a Syncer,
     },
-    /// The rows are packed in memory. Edges must have no weights.
+    /// Packed rows in memory. Edges must have no weights.
     Packed(&'a Packer),
 }
 
-/// Totals over the blocks that were built.
+/// Totals of the blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Transposed {
     /// Number of entries (neighbours) in the blocks.
@@ -102,7 +103,7 @@ impl Transposed {
     }
 }
 
-/// The work of building the upper half, which all threads share.
+/// Description of the work of building the upper half, shared by all threads.
 #[derive(Clone, Copy)]
 struct TransposeWork<'t, 'a> {
     transpose: &'t Transpose<'a>,
@@ -112,7 +113,7 @@ struct TransposeWork<'t, 'a> {
     /// Batches of the lower half.
     batches: &'t [Batch],
     watch: &'t dyn Watch,
-    /// Number of entries (neighbours) by which `watch` has advanced so far.
+    /// Progress reported to `watch` so far, as a number of entries (neighbours).
     advanced: &'t AtomicU64,
 }
 
@@ -120,8 +121,8 @@ impl Transpose<'_> {
     /// Builds all wanted blocks on the current thread pool. `watch` advances by the number of entries.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] if degrees and rows do not agree; errors of memory and disk, and a stop that `watch`
-    /// reports.
+    /// [`crate::Error::Corrupt`] if degrees and rows are inconsistent; errors of memory and disk, and cancellation
+    /// reported by `watch`.
     pub fn build(&self, watch: &dyn Watch) -> Result<Transposed> {
         let lengths = Lengths { lower: self.lower, degrees: self.degrees };
         let entries = lengths.of_bins(self.bins)?;
@@ -153,28 +154,28 @@ impl Transpose<'_> {
 }
 
 impl TransposeWork<'_, '_> {
-    /// Advances `watch` by `entries`. An entry counts half when it is taken from the lower half of the graph, and half
-    /// when it is written.
+    /// Advances `watch` by `entries`. Half of an entry's progress is counted when it is read from the lower half of the
+    /// graph, and half when it is written.
     fn advance(&self, entries: u64) -> Result<()> {
         self.advanced.fetch_add(entries, Ordering::Relaxed);
         self.watch.advance(entries)
     }
 
-    /// Advances `watch` by the rest of the entries in `built`, which is left over because halves were rounded down.
-    /// Returns `built`.
+    /// Advances `watch` by the entries in `built` that are not counted yet because halves were rounded down. Returns
+    /// `built`.
     fn end(&self, built: Transposed) -> Result<Transposed> {
         self.advance(built.entries - self.advanced.load(Ordering::Relaxed).min(built.entries))?;
         Ok(built)
     }
 
-    /// Finds the entries of the only row of bin `bin`, which is longer than a window, and writes them one part after
-    /// the other.
+    /// Builds the only row of bin `bin`, a row that is longer than a window. Finds and writes some of its entries at a
+    /// time.
     fn long_row(&self, files: &mut Files<'_, '_>, bin: usize) -> Result<()> {
         let Transpose { lower, memory, budget, bins, .. } = *self.transpose;
         let (row, direction) = (bins.spans[bin].rows.start as u32, bins.direction());
         let v = direction.vertex(row);
         let at_a_time = (memory.window / 16).max(lengths::CHUNK as u64);
-        // Twice the size, because the entries that the threads find are copied when they are joined.
+        // Twice the size of an entry, because the entries that the threads find are copied when they are combined.
         let entry = 8 * entry_words(self.transpose.weights.is_some());
         let _reserved = budget.reserve(entry * at_a_time, "a long row of the upper half")?;
         let mut found = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Takes the entries of a window, which is the range of bins that one pass builds, from the lower half. Keeps them
-//! batch by batch in the order of bins.
+//! Reads the entries of a window (the bins that one pass builds) from the lower half, and stores them batch by batch,
+//! sorted by bin.
 
 use super::batch::{Batch, PassTarget};
 use super::{Transpose, TransposeWork};
@@ -9,37 +9,37 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of batches that a thread sorts by bins between two checks for a stop.
+/// Number of batches that a thread sorts by bin between two checks for cancellation.
 const BATCHES: usize = 8;
 
-/// Prefetch distance, in batches, of the start of a bin's entries in a batch.
+/// Prefetch distance, in batches, for the start of a bin's entries in a batch.
 const STARTS_AHEAD: usize = 16;
-/// Prefetch distance, in batches, of the entries of a bin in a batch.
+/// Prefetch distance, in batches, for the entries of a bin in a batch.
 const ENTRIES_AHEAD: usize = 6;
 /// Number of entries (4 bytes each) in a cache line.
 const LINE: usize = 16;
 
-/// The entries of a window (the bins that one pass builds), by batch and bin.
+/// The entries of a window (the bins that one pass builds), sorted by batch and then by bin.
 pub(super) struct PlacedEntries<'b> {
     batches: &'b [Batch],
     bins: Range<usize>,
-    /// Entries of all batches, in the order in which batches were placed.
+    /// Entries of all batches, in the order in which the batches were processed.
     entries: Buffer<u32>,
     /// Weights of the entries, if edges have weights.
     weights: Buffer<u32>,
     /// Range of each batch's entries in `entries`.
     bounds: Vec<Range<usize>>,
-    /// For each batch, the start of each bin's entries, counted from the batch's first entry.
+    /// For each batch, the start of each bin's entries, relative to the batch's first entry.
     starts: Buffer<u32>,
 }
 
 impl<'b> PlacedEntries<'b> {
-    /// Takes the entries of the bins `range` from the lower half, with all threads. The progress advances by half of
-    /// these entries.
+    /// Reads the entries of the bins `range` from the lower half, on all threads. Advances the progress by half of the
+    /// number of these entries.
     pub(super) fn take(work: TransposeWork<'b, '_>, range: Range<usize>) -> Result<PlacedEntries<'b>> {
         let Transpose { lower, bins, budget, .. } = *work.transpose;
         let target = PassTarget::new(bins, range.clone());
-        // An entry of the window comes from the lower row of a larger vertex, so earlier batches have none.
+        // Entries of the window come from lower rows of vertices with larger ids, so earlier batches contain none.
         let first = target.rows().start;
         let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.rows[1]) <= first)..];
         let (round, width) = (BATCHES * rayon::current_num_threads(), range.len());
@@ -53,8 +53,7 @@ impl<'b> PlacedEntries<'b> {
         let free = Mutex::new((0, [&mut entries[..], &mut weights[..]]));
         for (batches, counts) in batches.chunks(round).zip(starts.chunks_mut(round * width)) {
             let place = |(batch, counts): (&Batch, &mut [u32])| {
-                // Counting loads the entries into the cache, so the next step, which sorts them by bins, finds them
-                // there.
+                // Counting loads the entries into the cache, where the next step, sorting by bin, finds them.
                 let length = batch.count(lower, &target, counts);
                 let (start, [out, weights]) = split_off(&free, length)?;
                 match weighted {
@@ -81,8 +80,8 @@ impl<'b> PlacedEntries<'b> {
         self.bins.clone()
     }
 
-    /// Calls `each` for every batch. It passes the batch's first row, the batch's entries of bin `bin`, and their
-    /// weights if edges are `WEIGHTED`.
+    /// Calls `each` for every batch with three arguments: the batch's first row, the batch's entries of bin `bin`, and
+    /// their weights (empty unless edges are `WEIGHTED`).
     #[inline]
     pub(super) fn segments<const WEIGHTED: bool>(&self, bin: usize, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let (bin, width) = (bin - self.bins.start, self.bins.len());
@@ -108,11 +107,11 @@ impl<'b> PlacedEntries<'b> {
     }
 }
 
-/// Unused memory for entries (neighbours), and for their weights if edges have weights.
+/// Unused memory: first for entries (neighbours), then for their weights (empty if edges have no weights).
 type FreeEntries<'w> = [&'w mut [u32]; 2];
 
-/// Takes room for `length` entries from `free`, and returns the start of the room. Returns `None` if less is free,
-/// because the degrees are then wrong.
+/// Removes memory for `length` entries from `free`. Returns the index of the first of these entries, and the memory.
+/// Returns `None` if less memory is free, which happens only if the degrees are wrong.
 fn split_off<'w>(free: &Mutex<(usize, FreeEntries<'w>)>, length: usize) -> Option<(usize, FreeEntries<'w>)> {
     let mut free = free.lock();
     let [entries, weights] = std::mem::take(&mut free.1);
@@ -123,7 +122,7 @@ fn split_off<'w>(free: &Mutex<(usize, FreeEntries<'w>)>, length: usize) -> Optio
     Some((free.0 - length, [entries.0, weights.0]))
 }
 
-/// Frees the memory pages of the lower half from which `batches` were read.
+/// Releases the memory pages of the lower half from which `batches` were read.
 fn release(work: TransposeWork<'_, '_>, batches: &[Batch]) {
     if let [first, .., last] | [first @ last] = batches {
         (first.block..=last.block).for_each(|block| work.transpose.lower.release(block));

@@ -1,4 +1,4 @@
-//! Builds the rows of a bin of the upper half, in cache, from its entries in all batches.
+//! Builds the rows of a bin of the upper half, in cache, from the bin's entries in all batches.
 
 use super::lengths::Lengths;
 use super::memory::{PIECE, entry_words, rows_bytes};
@@ -11,13 +11,13 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Builder of the rows of bins, one bin after the other, with its memory.
+/// Builder of the rows of bins, one bin at a time. It reuses its memory for each bin.
 pub(super) struct RowBuilder {
     words: Buffer<u32>,
 }
 
 impl RowBuilder {
-    /// Makes a builder with memory for the largest bin that has several rows.
+    /// Makes a builder with enough memory for the largest bin with several rows.
     pub(super) fn new(work: TransposeWork<'_, '_>) -> Result<RowBuilder> {
         let Transpose { bins, budget, weights, .. } = *work.transpose;
         let weighted = weights.is_some();
@@ -28,12 +28,12 @@ impl RowBuilder {
         Ok(RowBuilder { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }
 
-    /// Builds and writes the rows of `bins`, all of which belong to one block.
+    /// Builds and writes the rows of `bins`, which must all belong to one block.
     fn append_bins(&mut self, placed: &PlacedEntries<'_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
         let mut before = files.written.entries;
         for bin in bins.clone() {
             self.append(placed, bin, files)?;
-            // The other half was counted when the entries were taken from the lower half.
+            // The other half of the progress was counted when the entries were read from the lower half.
             files.work.advance((files.written.entries - before) / 2)?;
             before = files.written.entries;
         }
@@ -52,7 +52,7 @@ impl RowBuilder {
         }
     }
 
-    /// Builds and appends the rows of a bin that has several rows.
+    /// Builds and appends the rows of a bin with several rows.
     fn append_rows<const WEIGHTED: bool>(
         &mut self,
         placed: &PlacedEntries<'_>,
@@ -73,7 +73,7 @@ impl RowBuilder {
         placed.segments::<WEIGHTED>(bin, |first, entries, of_entries| {
             for (nth, &entry) in entries.iter().enumerate() {
                 let cursor = &mut cursors[(entry & 0xffff) as usize];
-                // If degrees are wrong, an entry may lie beyond the end. The check after the loop finds that.
+                // If degrees are wrong, the cursor may be beyond the end. The check after the loop detects that.
                 if let Some(target) = targets.get_mut(*cursor as usize) {
                     *target = direction.vertex(first + (entry >> 16));
                     if WEIGHTED {
@@ -87,7 +87,7 @@ impl RowBuilder {
         files.append(bin, targets, weights)
     }
 
-    /// Builds and appends the only row of a bin, some entries at a time.
+    /// Builds and appends the only row of a bin, in slices that fit the builder's memory.
     fn append_row<const WEIGHTED: bool>(
         &mut self,
         placed: &PlacedEntries<'_>,
@@ -125,8 +125,8 @@ impl RowBuilder {
     }
 }
 
-/// Builds and writes the rows of a window (the bins that one pass builds). If the window has several whole blocks,
-/// `row_builders` build them in parallel, one block each.
+/// Builds and writes the rows of a window (the bins that one pass builds). If the window contains several blocks,
+/// `row_builders` build them in parallel, one block at a time per builder.
 pub(super) fn write_window(
     files: &mut Files<'_, '_>,
     placed: &PlacedEntries<'_>,
@@ -147,7 +147,7 @@ pub(super) fn write_window(
                 return Ok(files.written);
             }
             let done = row_builder.append_bins(placed, bins_of_block(work, block), &mut files);
-            // This also stops the other threads that build rows.
+            // On an error, also stop the other threads.
             done.inspect_err(|_| next.store(blocks.end, Ordering::Relaxed))?;
         }
     };
@@ -156,7 +156,7 @@ pub(super) fn write_window(
     Ok(())
 }
 
-/// Calls `each` with the index, the start and the length of every row of a bin.
+/// Calls `each` for every row of a bin with (index of the row in the bin, start of its entries in the bin, length).
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] for the first row for which `each` returns false.

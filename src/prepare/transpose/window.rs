@@ -1,19 +1,19 @@
-//! A window is a range of upper rows that one pass over the lower half builds.
+//! Windows. A window is a range of rows of the upper half that one pass over the lower half builds.
 
 use crate::graph::{Bins, Layout};
 use std::ops::Range;
 
-/// The rows that one pass over the lower half builds.
+/// A window: the rows that one pass over the lower half builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RowWindow {
-    /// The rows of a range of bins: of whole blocks, or of a part of one block.
+    /// The rows of a range of bins, which are whole blocks or a part of one block.
     Bins(Range<usize>),
-    /// The only row of a bin that does not fit memory.
+    /// The only row of the bin with this index, which does not fit memory.
     Row(usize),
 }
 
 /// Divides the wanted blocks into windows (ranges of rows for one pass) of at most `most` bytes; `bytes` returns the
-/// bytes that a bin takes.
+/// size of a bin in bytes.
 pub(super) fn windows(
     layout: &Layout,
     bins: &Bins,
@@ -22,7 +22,7 @@ pub(super) fn windows(
     most: u64,
 ) -> Vec<RowWindow> {
     let mut all: Vec<RowWindow> = Vec::new();
-    // Bytes of the last window, and whether the window has whole blocks.
+    // Size of the last window in bytes, and whether the window consists of whole blocks.
     let (mut sum, mut last_is_whole) = (0, false);
     let mut end = 0;
     for (block, &wanted) in wanted.iter().enumerate().take(layout.blocks()) {
@@ -36,7 +36,7 @@ pub(super) fn windows(
         for start in of_block.clone().step_by(step.max(1)) {
             let piece = start..start + step;
             let of_piece = piece.clone().map(&bytes).sum::<u64>();
-            // The bins of a divided block do not join the window of the previous block.
+            // The bins of a divided block are not added to the window of the previous block.
             let may_join = if is_whole { last_is_whole } else { start > of_block.start };
             match all.last_mut() {
                 Some(RowWindow::Bins(range)) if may_join && range.end == start && sum + of_piece <= most => {

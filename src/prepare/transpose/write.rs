@@ -1,4 +1,4 @@
-//! Writes the blocks of the upper half, to files or packed in memory.
+//! Writes the blocks of the upper half to files, or packs them in memory.
 
 use super::{Destination, Transpose, TransposeWork, Transposed};
 use crate::error::{Error, Result};
@@ -9,9 +9,9 @@ use crate::store::sync::Syncer;
 use std::ops::Range;
 use std::path::Path;
 
-/// A block that is begun but not complete, with its rows so far.
+/// Writer of the current block, which is not complete yet.
 enum OpenBlock<'a> {
-    /// A block in a file, and the file of its weights if edges have weights.
+    /// Writer of the block's file, and of its weights file if edges have weights.
     Stored {
         rows: Box<BlockWriter>,
         weights: Option<Box<WeightsWriter>>,
@@ -35,7 +35,7 @@ impl OpenBlock<'_> {
         }
     }
 
-    /// Completes block `index`. Returns the bytes written to files.
+    /// Completes block `index`. Returns the number of bytes written to files.
     fn finish(self, index: usize) -> Result<u64> {
         match self {
             OpenBlock::Stored { rows, weights, folder, syncer } => {
@@ -55,9 +55,9 @@ impl OpenBlock<'_> {
 /// Writer of the blocks of the upper half.
 pub(super) struct Files<'t, 'a> {
     pub(super) work: TransposeWork<'t, 'a>,
-    /// The block that is begun but not complete, and its index.
+    /// Index and writer of the current block, if any is not complete.
     open: Option<(usize, OpenBlock<'a>)>,
-    /// Totals over the blocks that were written so far.
+    /// Totals of the blocks written so far.
     pub(super) written: Transposed,
 }
 
@@ -67,7 +67,7 @@ impl<'t, 'a> Files<'t, 'a> {
     }
 
     /// Appends `targets`, and their `weights` if edges have weights, to the block of bin `bin`. Begins the block if it
-    /// has not been begun.
+    /// is not the current one.
     pub(super) fn append(&mut self, bin: usize, targets: &[u32], weights: &[u32]) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
         let (_, mut open) = match self.open.take() {
@@ -94,13 +94,13 @@ impl<'t, 'a> Files<'t, 'a> {
     }
 }
 
-/// Returns the range of bins that belong to `block`.
+/// Returns the range of the bins of `block`.
 pub(super) fn bins_of_block(work: TransposeWork<'_, '_>, block: usize) -> Range<usize> {
     let start = |block: usize| work.transpose.bins.block_of.partition_point(|&b| b < block);
     start(block)..start(block + 1)
 }
 
-/// Begins a block, and writes the lengths of its rows.
+/// Begins a block, and writes its row lengths.
 fn begin<'a>(work: TransposeWork<'_, 'a>, block: usize) -> Result<OpenBlock<'a>> {
     let Transpose { to, layout, weights, .. } = *work.transpose;
     let rows = layout.block(block).rows;

@@ -1,9 +1,9 @@
-//! The file `metrics.json`: the times of a job's runs and their stages, and samples of memory, processors, disk and
-//! energy.
+//! The file `metrics.json`: the times of a job's runs and their stages, and samples of memory, CPU time, disk traffic
+//! and energy.
 //!
-//! The file takes at most 64 KiB, however long the job. If there are too many samples, the two adjacent samples that
-//! cover the least time are joined. The file is written at intervals, so that it also reports a run that was killed.
-//! Nothing but the report needs it.
+//! The file has at most 64 KiB, however long the job runs. If there are too many samples, the two adjacent samples
+//! that together cover the least time are merged. The file is written at intervals, so that it also covers a run that
+//! was killed. Only the report reads it.
 
 mod recorder;
 mod sampler;
@@ -19,15 +19,15 @@ pub use sampler::{Measured, Meter, OpenMeter};
 /// Name of the metrics file in the workdir.
 pub const FILE: &str = "metrics.json";
 
-/// Version of the file's format; it changes when a field changes its meaning.
+/// Version of the file format. It must change when the meaning of a field changes.
 const SCHEMA: u32 = 3;
-/// Largest number of samples, for all runs together.
+/// Maximum number of samples, for all runs together.
 const SAMPLES: usize = 350;
-/// Largest number of runs in the file; the oldest are dropped first.
+/// Maximum number of runs in the file; the oldest are dropped first.
 const RUNS: usize = 48;
-/// Largest number of stages, for all runs together. Stages of the oldest runs are dropped first.
+/// Maximum number of stages, for all runs together. Stages of the oldest runs are dropped first.
 const SPANS: usize = 160;
-/// Largest number of characters of the reason why a run ended.
+/// Maximum length, in characters, of the reason why a run ended.
 const REASON_CHARS: usize = 240;
 
 /// Contents of `metrics.json`: the metrics of a job's runs.
@@ -36,34 +36,35 @@ pub struct Metrics {
     schema: u32,
     /// Number of older runs that were dropped.
     pub forgotten: u64,
-    /// The runs in order.
+    /// Runs in chronological order.
     pub runs: Vec<RunMetrics>,
-    /// The samples of all runs in order.
+    /// Samples of all runs in chronological order.
     pub samples: Vec<Sample>,
 }
 
 /// Metrics of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunMetrics {
-    /// Number of the run in this file, from 1.
+    /// 1-based index of the run among all runs of the job, including dropped runs.
     pub number: u64,
     /// Time at which the run began, in seconds since 1970.
     pub began: f64,
-    /// Duration of the run in seconds, up to the last write.
+    /// Duration of the run in seconds, up to the last write of the file.
     pub seconds: f64,
     /// Host of rank 0.
     pub host: String,
     /// Number of ranks.
     pub ranks: u64,
-    /// Number of threads of each rank.
+    /// Number of threads per rank.
     pub threads: u64,
-    /// Limit of host memory of each rank, in bytes.
+    /// Host memory limit per rank, in bytes.
     pub host_memory: u64,
-    /// Limit of GPU memory in bytes; 0 if the run used no GPU.
+    /// GPU memory limit in bytes; 0 if the run used no GPU.
     pub gpu_memory: u64,
-    /// How the run ended: `finished`, or the reason why not. `None` if it was killed or is still running.
+    /// How the run ended: `finished`, or the reason why it did not finish. `None` if it was killed or is still
+    /// running.
     pub ended: Option<String>,
-    /// Stages of the run in order.
+    /// Stages of the run in chronological order.
     pub stages: Vec<Span>,
 }
 
@@ -74,18 +75,19 @@ pub struct Span {
     pub name: String,
     /// Start of the stage, in seconds since the start of the run.
     pub from: f64,
-    /// End of the stage, in seconds since the start of the run. If the stage is running or was killed, it is the time
-    /// of the last write.
+    /// End of the stage, in seconds since the start of the run. If the stage is still running or was killed, it is the
+    /// time at which the file was last written.
     pub to: f64,
     /// Whether the stage has finished.
     pub done: bool,
 }
 
-/// Use of resources by the process of rank 0 over an interval. In the file it is an array, in the order of the fields.
+/// Resources that the process of rank 0 used during an interval. The file stores a sample as an array, in the order of
+/// the fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "SampleRow", into = "SampleRow")]
 pub struct Sample {
-    /// Number of the run that the sample belongs to.
+    /// Value of [`RunMetrics::number`] of the run that the sample belongs to.
     pub run: u64,
     /// End of the interval, in milliseconds since the start of the run.
     pub at: u64,
@@ -93,19 +95,19 @@ pub struct Sample {
     pub length: u64,
     /// Peak of host memory, in KiB.
     pub host_memory: u64,
-    /// Peak of GPU memory that the job had taken, in KiB.
+    /// Peak of GPU memory that the job had allocated, in KiB.
     pub gpu_memory: u64,
-    /// Processor time of all threads, in milliseconds.
+    /// CPU time of all threads, in milliseconds.
     pub cpu: u64,
-    /// KiB read from disks.
+    /// Data read from disks, in KiB.
     pub read: u64,
-    /// KiB written to disks.
+    /// Data written to disks, in KiB.
     pub written: u64,
-    /// KiB sent to other ranks.
+    /// Data sent to other ranks, in KiB.
     pub sent: u64,
     /// Energy in millijoules; 0 if it can't be read.
     pub energy: u64,
-    /// Milliseconds in which the GPU computed; 0 if that can't be read.
+    /// Time in which the GPU was busy, in milliseconds; 0 if it can't be read.
     pub gpu: u64,
 }
 
@@ -124,14 +126,14 @@ impl From<Sample> for SampleRow {
 }
 
 impl Sample {
-    /// Joins samples into one: the peaks of memory, and the sums of everything else.
+    /// Merges consecutive samples into one: memory peaks are the maxima, the other measurements are sums.
     pub fn merge<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Sample {
         let mut all = Sample::default();
         samples.into_iter().for_each(|sample| all.join(sample));
         all
     }
 
-    /// Joins this sample with the next one.
+    /// Merges the next sample into this one.
     fn join(&mut self, next: &Sample) {
         (self.at, self.length) = (next.at, self.length + next.length);
         self.host_memory = self.host_memory.max(next.host_memory);
@@ -146,10 +148,10 @@ impl Sample {
 }
 
 impl Metrics {
-    /// Reads the metrics in `workdir`; `None` if there are none.
+    /// Reads the metrics file in `workdir`; `None` if there is none.
     ///
     /// # Errors
-    /// The reason why the file can't be read, in words.
+    /// A message that says why the file can't be read.
     pub fn read(workdir: &Path) -> Result<Option<Metrics>, String> {
         let text = match regular::read(&workdir.join(FILE)) {
             Ok(text) => text,
@@ -164,7 +166,7 @@ impl Metrics {
         if metrics.are_plausible() { Ok(Some(metrics)) } else { Err("it has implausible numbers".to_owned()) }
     }
 
-    /// Whether all numbers are small enough that sums can't overflow. A damaged file may have any numbers.
+    /// Returns true if all numbers are small enough that sums can't overflow. A damaged file may contain any numbers.
     fn are_plausible(&self) -> bool {
         const MOST: u64 = 1 << 53;
         let is_time = |seconds: f64| (-1e12..=1e12).contains(&seconds);
@@ -176,14 +178,14 @@ impl Metrics {
         self.forgotten <= MOST && self.runs.iter().all(is_run) && self.samples.iter().all(is_sample)
     }
 
-    /// Writes the metrics to `workdir`. Errors are ignored, because a full disk or a lost folder causes errors
-    /// elsewhere.
+    /// Writes the metrics file to `workdir`. Errors are ignored, because a full disk or a missing folder also causes
+    /// errors elsewhere.
     fn write(&mut self, workdir: &Path) {
         self.schema = SCHEMA;
         let _ = serde_json::to_vec(self).map(|json| replace_volatile(&workdir.join(FILE), &json));
     }
 
-    /// Adds a run, and drops the oldest runs if there are too many.
+    /// Adds a run, and drops the oldest runs if there are more than [`RUNS`].
     fn begin(&mut self, run: RunMetrics) {
         let number = self.runs.last().map_or(self.forgotten, |last| last.number) + 1;
         self.runs.push(RunMetrics { number, began: milliseconds(run.began), ..run });
@@ -194,8 +196,8 @@ impl Metrics {
         }
     }
 
-    /// Adds a stage to the last run. If the previous stage has the same name and ended just before, the previous stage
-    /// continues instead.
+    /// Adds a stage to the last run, which begins `from` seconds after the start of the run. If the previous stage has
+    /// the same name and ended just before, it is continued instead.
     fn begin_stage(&mut self, name: &str, from: f64) {
         let (Some(run), from) = (self.runs.last_mut(), milliseconds(from)) else { return };
         match run.stages.last_mut().filter(|last| last.name == name && from - last.to < 0.05 * (last.to - last.from)) {
@@ -209,7 +211,8 @@ impl Metrics {
         }
     }
 
-    /// Records the end of a stage of the last run, `to` seconds after the start of the run.
+    /// Records that a stage of the last run ended `to` seconds after the start of the run. `done` is true if it
+    /// finished.
     fn end_stage(&mut self, name: &str, to: f64, done: bool) {
         let stages = self.runs.last_mut().map(|run| &mut run.stages);
         if let Some(span) = stages.and_then(|stages| stages.iter_mut().rev().find(|span| span.name == name)) {
@@ -217,20 +220,20 @@ impl Metrics {
         }
     }
 
-    /// Records that the last run and its stages `stages` are still running, `seconds` after the start of the run.
+    /// Records that the last run and its stages `stages` are still running `seconds` after the start of the run.
     fn mark_running(&mut self, seconds: f64, stages: &[&str]) {
         stages.iter().for_each(|name| self.end_stage(name, seconds, false));
         self.runs.iter_mut().last().into_iter().for_each(|run| run.seconds = milliseconds(seconds));
     }
 
-    /// Records how the last run ended, `seconds` after its start.
+    /// Records that the last run ended `seconds` after its start, for the reason `why`.
     fn end(&mut self, seconds: f64, why: &str) {
         if let Some(run) = self.runs.last_mut() {
             (run.seconds, run.ended) = (milliseconds(seconds), Some(why.chars().take(REASON_CHARS).collect()));
         }
     }
 
-    /// Adds a sample to the last run, and joins two samples if there are too many.
+    /// Adds a sample to the last run, and merges two samples if there are more than [`SAMPLES`].
     fn add(&mut self, sample: Sample) {
         let Some(run) = self.runs.last().map(|run| run.number) else { return };
         self.samples.push(Sample { run, ..sample });
@@ -252,7 +255,7 @@ fn milliseconds(seconds: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A sample in which every number has as many digits as in a job of days.
+    /// Returns a sample in which every number has as many digits as in a job that takes days.
     fn sample(at: u64, length: u64) -> Sample {
         let (memory, many) = (1_999_999_999, 99_999_999);
         Sample {
@@ -296,7 +299,7 @@ mod tests {
         assert!(bytes <= 64 << 10, "{bytes} bytes");
         let back = Metrics::read(folder.path()).expect("readable").expect("there");
         assert_eq!(back, metrics);
-        // Joining samples loses no time of the remaining runs, and the samples are about equally long.
+        // Merged samples still cover all the time of the remaining runs, and are about equally long.
         for run in &back.runs {
             let of_run = || back.samples.iter().filter(|sample| sample.run == run.number);
             covered += of_run().map(|sample| sample.length).sum::<u64>();

@@ -7,41 +7,42 @@ use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Intervals at which `metrics.json` is written: in the first minute of a run, and later.
+/// Intervals between writes of `metrics.json`: in the first minute of a run, and later.
 const WRITE_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// When a stage begins, `metrics.json` is written if the last write is at least this old.
+/// Minimum age of `metrics.json` at which the beginning of a stage rewrites it.
 const REWRITE_AFTER: Duration = Duration::from_millis(10);
 
-/// Recorder of the current run's metrics. It records nothing until it knows the workdir and the first stage has begun.
+/// Recorder of the current run's metrics. It records nothing until [`Self::begin`] has set the workdir and the first
+/// stage has begun.
 #[derive(Default)]
 pub struct Recorder(Mutex<RecorderState>);
 
 #[derive(Default)]
 struct RecorderState {
     place: Option<(PathBuf, Instant)>,
-    /// Ranks, threads and memory limits of the run.
+    /// Description of the run that will be recorded: ranks, threads and memory limits.
     run: RunMetrics,
-    /// Metrics of all runs of the job, once a stage of this run has begun.
+    /// Metrics of all runs of the job; `None` until a stage of this run has begun.
     metrics: Option<Metrics>,
     written: Option<Instant>,
-    /// Function that opens the energy meter of the device; `None` once it was called.
+    /// Function that opens the energy meter of the device; `None` after it was called, or if the device has no meter.
     meter: Option<OpenMeter>,
     sampler: Option<Sampler>,
 }
 
 impl Recorder {
-    /// Starts recording a run in `workdir` that began at the time `began`.
+    /// Starts recording a run in `workdir`, which began at the time `began`.
     pub fn begin(&self, workdir: &Path, began: Instant) {
         self.0.lock().place = Some((workdir.to_owned(), began));
     }
 
-    /// Sets the number of ranks, the threads per rank, and the limit of host memory per rank in bytes.
+    /// Sets the number of ranks, the number of threads per rank, and the host memory limit per rank in bytes.
     pub fn set_resources(&self, ranks: usize, threads: usize, host_memory: u64) {
         let run = &mut self.0.lock().run;
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
     }
 
-    /// Sets the limit of GPU memory in bytes.
+    /// Sets the GPU memory limit in bytes.
     pub fn set_gpu_memory(&self, limit: u64) {
         let mut state = self.0.lock();
         state.run.gpu_memory = limit;
@@ -49,13 +50,13 @@ impl Recorder {
         metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
     }
 
-    /// Sets the energy meter of a device. From then on the device's energy and utilisation are measured, even on ranks
-    /// that write no metrics.
+    /// Sets the function that opens the energy meter of a device. The device's energy and utilisation are then
+    /// measured, even on ranks that write no metrics file.
     pub fn set_meter(&self, open: OpenMeter) {
         self.0.lock().meter = Some(open);
     }
 
-    /// Records that the stage `name` begins. The first stage also begins the record of the run.
+    /// Records that the stage `name` begins. The first stage also adds the run to the metrics.
     pub fn begin_stage(&self, name: &str) {
         let mut state = self.0.lock();
         let Some((workdir, began)) = state.place.clone() else { return };
@@ -65,7 +66,7 @@ impl Recorder {
             let since_1970 = now.saturating_sub(began.elapsed()).as_secs_f64();
             metrics.begin(RunMetrics { began: since_1970, host: host::name(), ..state.run.clone() });
             state.metrics = Some(metrics);
-            // The sampler starts now, so that a run that ends before the first tick has a sample, too.
+            // Start the sampler now, so that even a run that ends before the first tick has a sample.
             state.sampler.get_or_insert_with(|| Sampler::new(began));
         }
         let RecorderState { metrics: Some(metrics), written, .. } = &mut *state else { return };
@@ -86,20 +87,20 @@ impl Recorder {
         state.metrics.iter_mut().for_each(|metrics| metrics.end_stage(name, seconds, done));
     }
 
-    /// Records the bytes of host memory in use and the names of the running stages. Adds a sample and writes
-    /// `metrics.json` when it is time.
+    /// Records the host memory in use (`memory`, in bytes) and the names of the running stages. Also adds a sample and
+    /// writes `metrics.json` if they are due.
     pub fn tick(&self, memory: u64, stages: &[&str]) {
         let mut state = self.0.lock();
         let place = state.place.clone();
-        // Ranks without a workdir also measure, because stages report the utilisation of their GPUs.
+        // Ranks without a workdir also take samples, because stages report the utilisation of their GPUs.
         let records =
             if place.is_some() { state.metrics.is_some() } else { state.meter.is_some() || state.sampler.is_some() };
         if !records {
             return;
         }
         let began = place.as_ref().map_or_else(Instant::now, |(_, began)| *began);
-        // The sampler is taken out of the locked state, because opening a meter may take a while, and nobody should
-        // wait for the lock.
+        // Take the sampler out of the locked state, so that the lock is not held while a meter is opened, which may
+        // take long.
         let mut sampler = state.sampler.take().unwrap_or_else(|| Sampler::new(began));
         sampler.note(memory);
         if sampler.wants_meters() {
@@ -127,7 +128,7 @@ impl Recorder {
         state.sampler = Some(sampler);
     }
 
-    /// Ends the current sample, so that the counters of [`gpu_use`](crate::process::gpu_use) include everything
+    /// Completes the current sample, so that the counters of [`gpu_use`](crate::process::gpu_use) include everything
     /// measured so far.
     pub fn end_sample(&self) {
         let mut state = self.0.lock();
@@ -138,7 +139,7 @@ impl Recorder {
         }
     }
 
-    /// Records how the run ended: `finished`, or the reason why not.
+    /// Records how the run ended: `finished`, or the reason why it did not finish.
     pub fn end(&self, why: &str) {
         let mut state = self.0.lock();
         let RecorderState { place: Some((workdir, began)), metrics: Some(metrics), sampler, .. } = &mut *state else {
@@ -169,7 +170,7 @@ mod tests {
             let runs = || Metrics::read(folder.path()).expect("readable").map_or(0, |metrics| metrics.runs.len());
             assert_eq!(runs(), run - 1);
             recorder.begin_stage("sort");
-            // If the run were killed now, the file would report it.
+            // The file must contain the run already, in case the run is killed.
             assert_eq!(runs(), run);
             recorder.set_gpu_memory(4 << 30);
             recorder.tick(7 << 10, &["sort"]);
@@ -180,7 +181,7 @@ mod tests {
         }
         let Metrics { runs, samples, .. } = Metrics::read(folder.path()).expect("readable").expect("there");
         let ends: Vec<_> = runs.iter().map(|run| (run.number, run.ended.as_deref(), run.stages[0].done)).collect();
-        // The first run appears as killed.
+        // The first run was not ended, so it counts as killed.
         assert_eq!(ends, [(1, None, false), (2, Some("finished"), true)]);
         assert_eq!((runs[0].ranks, runs[0].threads, runs[0].host_memory, runs[0].gpu_memory), (2, 8, 1 << 30, 4 << 30));
         // Both times are rounded to milliseconds.

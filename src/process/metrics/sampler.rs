@@ -1,4 +1,4 @@
-//! Makes samples of this process's use of resources from the system's counters.
+//! Computes samples of this process's resource use from counters of the kernel and of energy meters.
 
 use super::Sample;
 use crate::process::energy::CpuMeter;
@@ -6,30 +6,31 @@ use crate::process::{gpu_use, traffic};
 use crate::store::os;
 use std::time::{Duration, Instant};
 
-/// Length of the first part of a run, in which a sample is taken at every tick of the progress thread. Many jobs take
-/// no longer than that.
+/// Duration of the initial phase of a run, in which a sample is taken at every tick of the progress thread. Many jobs
+/// take no longer than that.
 const FINE: Duration = Duration::from_secs(10);
-/// Interval at which samples are taken later in a run, after [`FINE`].
+/// Interval between samples after the initial phase.
 const COARSE: Duration = Duration::from_secs(1);
-/// Time from the start of a run until energy meters are opened. A shorter job should not wait for their library to
+/// Time after the start of a run at which energy meters are opened. A shorter job should not wait for their library to
 /// load.
 const METERED: Duration = Duration::from_secs(2);
 
-/// Measurement of a meter since its previous reading.
+/// Energy and utilisation of a device since the previous reading of its meter.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measured {
     /// Energy in joules; 0 if it can't be read.
     pub joules: f64,
-    /// Fraction of the time in which a GPU computed; `None` if the device is not a GPU or does not report it.
+    /// Fraction of the time in which the GPU was busy, from 0 to 1; `None` if the device is not a GPU or does not
+    /// report it.
     pub busy: Option<f64>,
 }
 
-/// Function that reads an energy meter.
+/// Energy meter: a function that returns the measurement since its previous call.
 pub type Meter = Box<dyn FnMut() -> Measured + Send>;
-/// Function that opens the energy meter of a device; it returns `None` if the device has none.
+/// Function that opens the energy meter of a device. It returns `None` if the device has no meter.
 pub type OpenMeter = Box<dyn FnOnce() -> Option<Meter> + Send>;
 
-/// Maker of samples. It keeps the values of all counters at the end of the last sample.
+/// Computes samples. It stores the values of all counters at the end of the last sample.
 pub(super) struct Sampler {
     began: Instant,
     last: Instant,
@@ -47,37 +48,38 @@ impl Sampler {
         Sampler { began, last: began, memory: 0, cpu, disk, sent, meters: None }
     }
 
-    /// Records that `memory` bytes of host memory are in use now. A sample has the largest recorded value.
+    /// Records that `memory` bytes of host memory are in use now. A sample contains the maximum of the recorded
+    /// values.
     pub fn note(&mut self, memory: u64) {
         self.memory = self.memory.max(memory);
     }
 
-    /// Whether it is time for the next sample.
+    /// Returns true if the next sample is due.
     pub fn is_due(&self) -> bool {
         self.began.elapsed() < FINE || self.last.elapsed() >= COARSE
     }
 
-    /// Whether it is time to open the energy meters.
+    /// Returns true if it is time to open the energy meters, and they are not open yet.
     pub fn wants_meters(&self) -> bool {
         self.meters.is_none() && self.began.elapsed() >= METERED
     }
 
-    /// Whether an energy meter is open.
+    /// Returns true if at least one energy meter is open.
     pub fn has_meters(&self) -> bool {
         self.meters.as_ref().is_some_and(|meters| !meters.is_empty())
     }
 
-    /// Opens the energy meter of the processors, and the meter that `other` opens, if `other` is given.
+    /// Opens the energy meter of the CPUs and, if given, the meter that `other` opens.
     pub fn open_meters(&mut self, other: Option<OpenMeter>) {
         let mut meters: Vec<Meter> = processors().into_iter().chain(other.and_then(|open| open())).collect();
-        // Read each meter once, so that the first sample does not count earlier energy.
+        // Read each meter once, so that the first sample does not include earlier energy.
         for meter in &mut meters {
             meter();
         }
         self.meters = Some(meters);
     }
 
-    /// Ends the current sample, returns it, and begins the next one.
+    /// Completes and returns the current sample, and begins the next one.
     pub fn sample(&mut self) -> Sample {
         let (now, cpu, disk) = (Instant::now(), os::processor_time(), os::disk_bytes());
         let sent = traffic::sent();
@@ -85,7 +87,7 @@ impl Sampler {
         let joules: f64 = readings.iter().map(|reading| reading.joules).sum();
         let busy = readings.iter().filter_map(|reading| reading.busy).fold(0.0, f64::max);
         let kib = |after: u64, before: u64| after.saturating_sub(before) >> 10;
-        // Round the ends of samples and compute lengths from them, so that no time is lost between samples.
+        // Compute lengths as differences of rounded end times, so that rounding loses no time between samples.
         let milliseconds = |then: Instant| (then - self.began).as_millis() as u64;
         let sample = Sample {
             run: 0,
@@ -101,7 +103,7 @@ impl Sampler {
             gpu: (now - self.last).mul_f64(busy).as_millis() as u64,
         };
         gpu_use::add_busy((now - self.last).mul_f64(busy));
-        // A sample has whole milliseconds and KiB. The fractions are counted with the next sample.
+        // Samples are in whole milliseconds and KiB. The remaining fractions are added to the next sample.
         self.cpu += Duration::from_millis(sample.cpu);
         self.disk = (self.disk.0 + (sample.read << 10), self.disk.1 + (sample.written << 10));
         self.sent += sample.sent << 10;
@@ -110,7 +112,7 @@ impl Sampler {
     }
 }
 
-/// Returns the energy meter of the processors; `None` if their counters can't be read.
+/// Returns the energy meter of the CPUs; `None` if their counters can't be read.
 fn processors() -> Option<Meter> {
     let meter = CpuMeter::open().ok()?;
     let mut before = meter.read().ok()?;

@@ -1,6 +1,6 @@
-//! Progress of a job: bars on a terminal, lines at intervals in a batch log, and `status.json` for other shells.
+//! Progress of a job: bars on a terminal, lines at intervals in a batch log, and `status.json` for `gpugraph status`.
 //!
-//! One thread reads the clock, the counters and the memory in use. Workers only add to an atomic counter.
+//! One thread reads the clock, the counters and the memory in use. Worker threads only increment an atomic counter.
 
 mod stage;
 
@@ -23,20 +23,20 @@ use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
 use stage::RunningStage;
 
-/// Interval at which the memory in use is sampled.
+/// Interval between samples of the memory in use.
 const SAMPLE: Duration = Duration::from_millis(50);
-/// Interval at which progress bars are drawn.
+/// Interval between updates of progress bars.
 const DRAW: Duration = Duration::from_millis(200);
-/// Interval at which `status.json` is written and the rate is sampled.
+/// Interval between writes of `status.json`, and between samples of the rate.
 const STATUS: Duration = Duration::from_secs(1);
 
-/// A stage that takes less time than this has no line on stderr.
+/// Minimum duration of a stage for a line on stderr.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// Progress of a whole job. Dropping it stops its thread and writes the last status.
+/// Progress of a whole job. Dropping it stops the progress thread and writes the final status.
 pub struct Progress {
     shared: Arc<SharedProgress>,
-    /// The progress thread, and the channel whose closing ends it.
+    /// The progress thread, and the sender of a channel. Dropping the sender ends the thread.
     ticker: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -44,41 +44,41 @@ struct SharedProgress {
     log_interval: Duration,
     /// Peak of host memory in bytes.
     peak: AtomicU64,
-    /// Limit of host memory in bytes; 0 if there is none.
+    /// Host memory limit in bytes; 0 if there is none.
     limit: AtomicU64,
     metrics: Recorder,
     observer: OnceLock<Observer>,
     state: Mutex<ProgressState>,
 }
 
-/// A function that is called several times a second with the progress of the stage that runs.
+/// Callback that is called several times a second with the progress of the current stage.
 pub type Observer = Arc<dyn Fn(&StageMoment<'_>) + Send + Sync>;
 
-/// Progress of a stage of a job, or of a call of the library.
+/// Progress of a stage of a job, or of a library call, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageMoment<'a> {
-    /// Name of the stage or algorithm that runs, such as `partition` or `bfs`.
+    /// Name of the current stage or algorithm, such as `partition` or `bfs`.
     pub stage: &'a str,
-    /// Work that is done, in units of the stage (bytes, edges, vertices).
+    /// Completed work, in the unit of the stage (such as bytes, edges or vertices).
     pub done: u64,
-    /// Work of the whole stage; 0 if it is unknown.
+    /// Total work of the stage in the same unit; 0 if it is unknown.
     pub total: u64,
 }
 
 #[derive(Default)]
 struct ProgressState {
-    /// The workdir, the number of the run, and the time it began.
+    /// Workdir, run number and start time of the run.
     run: Option<(PathBuf, u64, Instant)>,
     /// Measurements of the stages that have ended.
     spent: StageTotals,
-    /// Stages in progress, the newest last.
+    /// Stages in progress, in the order in which they began.
     stages: Vec<Arc<RunningStage>>,
-    /// The stage that ended last, which the last status reports.
+    /// The stage that ended last. The status reports it if no stage is in progress.
     ended: Option<Arc<RunningStage>>,
 }
 
-/// Progress of one stage, which its workers share. If it is dropped without [`StageProgress::finish`], the stage is
-/// logged as not finished.
+/// Progress of one stage, shared by its worker threads. If it is dropped without [`StageProgress::finish`], the stage
+/// is logged as unfinished.
 pub struct StageProgress {
     stage: Arc<RunningStage>,
     shared: Arc<SharedProgress>,
@@ -86,7 +86,8 @@ pub struct StageProgress {
 }
 
 impl Progress {
-    /// Starts the thread that samples memory, draws bars, and logs a line every `log_interval` if there are no bars.
+    /// Starts the progress thread, which samples memory and draws bars or, without bars, logs a line every
+    /// `log_interval`.
     pub fn new(log_interval: Duration) -> Progress {
         let shared = Arc::new(SharedProgress {
             log_interval: log_interval.max(SAMPLE),
@@ -104,13 +105,13 @@ impl Progress {
         Progress { shared, ticker: ticker.ok().map(|ticker| (open, ticker)) }
     }
 
-    /// Sets the folder to which `status.json` is written, the number of the run, and the time it began. A failure to
-    /// write the file never ends a job.
+    /// Sets the folder to which `status.json` is written, the run number in the manifest, and the start time of the
+    /// run. A failure to write the file never ends a job.
     pub fn set_run(&self, workdir: &Path, number: u64, began: Instant) {
         self.shared.state.lock().run = Some((workdir.to_owned(), number, began));
     }
 
-    /// Sets the function that is called with the progress of stages. Only the first call has an effect.
+    /// Sets the callback that receives the progress of stages. Only the first call has an effect.
     pub fn observe(&self, observer: Observer) {
         let _ = self.shared.observer.set(observer);
     }
@@ -120,7 +121,7 @@ impl Progress {
         &self.shared.metrics
     }
 
-    /// Adds the measurements of a finished stage, which cover all ranks.
+    /// Adds the measurements of a finished stage, combined over all ranks.
     pub fn add_spent(&self, stage: &str, figures: &StageMeasurements) {
         self.shared.state.lock().spent.on(stage, figures);
     }
@@ -130,12 +131,12 @@ impl Progress {
         self.shared.spent()
     }
 
-    /// Sets the memory limit in bytes that is shown next to the memory in use.
+    /// Sets the host memory limit in bytes, which is displayed next to the memory in use.
     pub fn set_memory_limit(&self, bytes: u64) {
         self.shared.limit.store(bytes, Relaxed);
     }
 
-    /// Begins the stage `name`, whose total work is `total` units, or 0 if that is unknown.
+    /// Begins the stage `name`. `total` is its total work in `unit`; 0 if that is unknown.
     pub fn stage(&self, name: &str, total: u64, unit: Unit) -> StageProgress {
         let stage = Arc::new(RunningStage {
             name: name.to_owned(),
@@ -161,8 +162,8 @@ impl Progress {
         StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
     }
 
-    /// Returns the peak of host memory so far, in bytes (see [`host::process_memory`]). It is sampled every 50 ms and
-    /// at the ends of stages.
+    /// Returns the peak of [`host::process_memory`] so far, in bytes. Memory is sampled every 50 ms and at the end of
+    /// each stage.
     pub fn peak_memory(&self) -> u64 {
         self.shared.sample();
         self.shared.peak.load(Relaxed)
@@ -180,13 +181,14 @@ impl Drop for Progress {
 }
 
 impl StageProgress {
-    /// Adds `n` units to the work done.
+    /// Adds `n` units to the completed work.
     #[inline]
     pub fn advance(&self, n: u64) {
         self.stage.done.fetch_add(n, Relaxed);
     }
 
-    /// Adds `n` units of work that an earlier run did. They move the bar but do not count for the rate.
+    /// Adds `n` units of work that an earlier run has completed. They advance the bar but do not count towards the
+    /// rate.
     pub fn resume_at(&self, n: u64) {
         self.stage.before.fetch_add(n, Relaxed);
         self.stage.done.fetch_add(n, Relaxed);
@@ -195,22 +197,22 @@ impl StageProgress {
         }
     }
 
-    /// Sets the bytes that the whole stage reads, for a stage whose unit is not bytes.
+    /// Sets the total number of bytes that the stage reads, for a stage whose unit is not bytes.
     pub fn reads(&self, bytes: u64) {
         self.stage.reads.store(bytes, Relaxed);
     }
 
-    /// Adds bytes that the stage has written.
+    /// Adds `bytes` to the number of bytes that the stage has written.
     pub fn wrote(&self, bytes: u64) {
         self.stage.wrote.fetch_add(bytes, Relaxed);
     }
 
-    /// Returns the work done so far, in the stage's unit.
+    /// Returns the work completed so far, in the unit of the stage.
     pub fn done(&self) -> u64 {
         self.stage.done.load(Relaxed)
     }
 
-    /// Ends the stage as finished, and returns the measurements of this rank.
+    /// Ends the stage as finished, and returns its measurements on this rank.
     pub fn finish(mut self) -> StageMeasurements {
         self.finished = true;
         self.end()
@@ -244,7 +246,7 @@ impl StageProgress {
         } else {
             let (work, rate) = (amount(done, stage.unit), per_second(rate, stage.unit));
             let (time, memory_peak) = (duration(seconds), bytes(memory_peak));
-            // A small graph is prepared faster than anybody could read the lines.
+            // Short stages are logged only to run.log, because a small graph has many of them.
             match stage.started.elapsed() >= SHORT || !self.finished {
                 true => tracing::info!(%work, %time, %rate, %memory_peak, "{name} {how}"),
                 false => {
@@ -265,7 +267,8 @@ impl Drop for StageProgress {
 }
 
 impl SharedProgress {
-    /// Returns the host memory in use in bytes, after updating the peaks of the job and its stages with it.
+    /// Samples the host memory in use: updates the peaks of the job and of the running stages, and returns it in
+    /// bytes.
     fn sample(&self) -> u64 {
         let memory = host::process_memory();
         self.peak.fetch_max(memory, Relaxed);
@@ -308,12 +311,12 @@ impl SharedProgress {
             pid: std::process::id(),
             updated_at: log::timestamp(SystemTime::now()),
         };
-        // Ignore errors: a full disk or a lost folder causes errors elsewhere, and this file is optional.
+        // Ignore errors: a full disk or a missing folder also causes errors elsewhere, and this file is optional.
         let _ = serde_json::to_vec(&status).map(|json| replace_volatile(&workdir.join("status.json"), &json));
     }
 }
 
-/// Runs the progress thread: samples, draws and logs until the job's progress is dropped.
+/// Main loop of the progress thread: samples, draws and logs until [`Progress`] is dropped.
 fn tick(shared: &SharedProgress, closed: &Receiver<()>) {
     let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
     let mut stop_logged = false;
@@ -339,7 +342,7 @@ fn tick(shared: &SharedProgress, closed: &Receiver<()>) {
             logged = Instant::now();
         }
         for stage in stages.iter().filter(|stage| stage.bar.is_none()) {
-            // A stage that is not short logs a line early.
+            // Log the first line of a stage as soon as it is no longer short.
             let is_first = stage.started.elapsed() >= SHORT && !stage.is_logged.swap(true, Relaxed);
             if is_due || is_first {
                 stage.log_line(memory, limit);

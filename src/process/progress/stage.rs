@@ -1,4 +1,4 @@
-//! A stage in progress: its counters, and the rate, time left and measurements that follow from them.
+//! A stage in progress: its counters, and the rate, remaining time and measurements that are computed from them.
 
 use super::{StageMoment, Unit};
 use crate::process::formatting::{amount, bytes, duration, per_second};
@@ -10,38 +10,38 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Number of samples, one per second, over which the rate is computed.
+/// Number of samples, taken once per second, over which the rate is averaged.
 const WINDOW: usize = 30;
 
-/// Counters of a stage, to which its workers add.
+/// Counters of a stage, which its worker threads increment.
 pub(super) struct RunningStage {
     pub(super) name: String,
     pub(super) unit: Unit,
     pub(super) total: AtomicU64,
     pub(super) done: AtomicU64,
-    /// Part of `done` that earlier runs did. It does not count for the rate.
+    /// Part of `done` that earlier runs completed. It does not count towards the rate.
     pub(super) before: AtomicU64,
     pub(super) started: Instant,
     pub(super) peak: AtomicU64,
-    /// Number of bytes that the whole stage reads, if its unit is not bytes.
+    /// Total number of bytes that the stage reads, if its unit is not bytes.
     pub(super) reads: AtomicU64,
     /// Number of bytes written so far.
     pub(super) wrote: AtomicU64,
     pub(super) bar: Option<ProgressBar>,
-    /// True once the log has a line about the stage.
+    /// True after a line about the stage has been logged.
     pub(super) is_logged: AtomicBool,
     pub(super) samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 
 impl RunningStage {
-    /// Returns the work that this run has done so far.
+    /// Returns the work that this run has completed so far, without the work of earlier runs.
     pub(super) fn done_now(&self) -> u64 {
         let done = self.done.load(Relaxed);
         done - self.before.load(Relaxed).min(done)
     }
 
-    /// Returns the stage's measurements so far. If only the total of bytes to read is known, the bytes read so far are
-    /// estimated in proportion to the work done.
+    /// Returns the stage's measurements so far. If the unit is not bytes, the number of bytes read so far is estimated
+    /// from the total in proportion to the completed work.
     pub(super) fn figures(&self) -> StageMeasurements {
         let (now, total) = (self.done_now(), self.total.load(Relaxed).max(1));
         let read = match self.unit {
@@ -56,7 +56,7 @@ impl RunningStage {
         }
     }
 
-    /// Returns the progress of the stage.
+    /// Returns the current progress of the stage.
     pub(super) fn moment(&self) -> StageMoment<'_> {
         StageMoment { stage: &self.name, done: self.done.load(Relaxed), total: self.total.load(Relaxed) }
     }
@@ -81,8 +81,8 @@ impl RunningStage {
         (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
     }
 
-    /// Returns the work done in percent, or `None` if the total is unknown. It stays at 100 while an input is read a
-    /// second time.
+    /// Returns the completed work in percent, or `None` if the total is unknown. It stays at 100 while an input is
+    /// read a second time.
     pub(super) fn percent(&self) -> Option<f64> {
         let total = self.total.load(Relaxed);
         (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))

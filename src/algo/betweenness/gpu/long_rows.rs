@@ -1,5 +1,5 @@
-//! Pulls along long rows. The pieces of these rows are added up in the order of their first neighbours, so that the
-//! values of the neighbours come from the GPU's cache. Then the sums of the pieces of each row are added up in order.
+//! Sums over long rows. The pieces of these rows are summed in the order of their first neighbours, so that the values
+//! of the neighbours come from the GPU's cache. Then the sums of the pieces of each row are added up in order.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
@@ -7,7 +7,7 @@ use super::state::{PROGRAM, SOURCES, SearchArguments, TEXT, Visited, blocks};
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, THREADS, Workspace, constant, slice_bytes};
 
-/// Number of vertices in a tile.
+/// Number of vertices in a tile. Pieces whose first neighbours are in the same tile are summed one after the other.
 const TILE: u32 = constant(TEXT, "TILE");
 
 /// The pieces of long rows. The memory layout must match `Pieces` in the kernels.
@@ -33,13 +33,13 @@ pub(super) struct LongRows {
     pieces: Pieces,
     /// Index of the first piece of each tile, followed by the number of all pieces.
     places: DeviceSlice<u32>,
-    /// Direction and number of the listed pieces, if any are listed. The direction is 1 for rows of in-neighbours, and
+    /// `(direction, count)` of the listed pieces, if any are listed. The direction is 1 for rows of in-neighbours, and
     /// 0 for rows of out-neighbours.
     listed: Option<(u32, u32)>,
 }
 
 impl LongRows {
-    /// Returns the bytes of GPU memory for `rows` long rows of `entries` entries in all, of a graph of `vertices`
+    /// Returns the GPU memory in bytes for `rows` long rows with `entries` entries in total, in a graph with `vertices`
     /// vertices.
     pub(super) fn bytes(vertices: u64, rows: u64, entries: u64) -> u64 {
         let pieces = most_pieces(rows, entries);
@@ -50,7 +50,7 @@ impl LongRows {
             + slice_bytes::<u32>(tiles(vertices) + 1)
     }
 
-    /// Reserves the memory of [`LongRows::bytes`].
+    /// Allocates the GPU memory that [`LongRows::bytes`] counts.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -81,8 +81,8 @@ impl LongRows {
         })
     }
 
-    /// Lists the pieces of long rows tile after tile, unless they are listed. `enters` is 1 for rows of in-neighbours,
-    /// and 0 for rows of out-neighbours. Returns the number of pieces.
+    /// Lists the pieces of long rows tile by tile, unless they are already listed. `enters` is 1 for rows of
+    /// in-neighbours, and 0 for rows of out-neighbours. Returns the number of pieces.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -92,7 +92,7 @@ impl LongRows {
         }
         let divide = |lists: bool| {
             let arguments = (*search, self.pieces, enters, u32::from(lists));
-            // SAFETY: the arguments match the kernel's. There is room for the pieces of each direction.
+            // SAFETY: the arguments match the kernel's. The list is large enough for the pieces of each direction.
             unsafe { queue.launch(&self.divide, blocks(search.long_end), arguments) }
         };
         queue.fill(self.places, 0)?;
@@ -108,8 +108,8 @@ impl LongRows {
         Ok(count)
     }
 
-    /// Adds up the values of neighbours of some vertices with long rows. `enters` is 1 for in-neighbours, and 0 for
-    /// out-neighbours. `pull` is the kernels' struct `Pull`.
+    /// Adds up, for each vertex in the list `visited`, the values of its neighbours. All of these vertices have long
+    /// rows. `enters` is 1 for in-neighbours, and 0 for out-neighbours. `pull` is the kernels' struct `Pull`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -122,7 +122,8 @@ impl LongRows {
     ) -> Result<()> {
         let count = self.list(queue, search, enters)?;
         let (search, pieces) = (*search, self.pieces);
-        // SAFETY: the arguments match the kernels'. The vertices are in the list, and each piece has room for its sums.
+        // SAFETY: the arguments match the kernels'. The vertices are in the list, and each piece has memory for its
+        // sums.
         unsafe {
             queue.launch(&self.mark, blocks(visited.count.div_ceil(THREADS)), (visited, pieces))?;
             queue.launch(&self.pull, blocks(count.div_ceil(THREADS)), (search, pieces, count, pull))?;
@@ -131,13 +132,13 @@ impl LongRows {
     }
 }
 
-/// Returns the maximum number of pieces of `rows` rows of `entries` entries. Each half of a row may end with a piece
-/// that is not full.
+/// Returns the maximum number of pieces of `rows` rows with `entries` entries in total. Each half of a row may end with
+/// a piece that is not full.
 fn most_pieces(rows: u64, entries: u64) -> u64 {
     entries / PIECE as u64 + 2 * rows
 }
 
-/// Returns the number of tiles of `vertices` vertices.
+/// Returns the number of tiles that contain `vertices` vertices.
 fn tiles(vertices: u64) -> u64 {
     vertices.div_ceil(u64::from(TILE))
 }

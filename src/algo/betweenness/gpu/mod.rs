@@ -13,21 +13,21 @@ use state::{Pull, SHARES, State, Step};
 
 pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 
-/// A pull adds up values along the rows of the unreached vertices. A source pulls if its last level has more than
-/// [`FEW`] row entries, and more than 1/`SPARSE` of this sum: the number of vertices, plus the row entries of unreached
-/// vertices.
+/// Inverse of a threshold. A source pulls (adds up values along the rows of the vertices that it has not reached) if
+/// its last level is large: if the level has more than [`FEW`] row entries, and more than 1/`SPARSE` of this sum: the
+/// number of vertices, plus the number of row entries of unreached vertices.
 const SPARSE: u64 = 32;
-/// A source never pulls if the rows of its last level have at most this many entries.
+/// Maximum number of row entries of a level from which a source never pulls.
 const FEW: u64 = 1 << 12;
 
-/// A pull of shares first checks which neighbours have a share, if fewer than one in this many entries leads to such a
-/// neighbour.
+/// Inverse of a threshold. If fewer than 1/`LOOKED_UP` of the row entries lead to neighbours whose values are needed, a
+/// kernel first tests which neighbours these are, and reads only their values.
 const LOOKED_UP: u64 = 4;
 
-/// Progress of the search from a source.
+/// Progress of the search from one source.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
-    /// Number of the step that found the last level of the source.
+    /// Index of the step that found the last level of the source.
     step: usize,
     levels: u64,
     /// Number of vertices that the source has reached.
@@ -41,7 +41,7 @@ struct Front {
 /// A search from several sources on a GPU, which also stores the totals.
 pub(super) struct GpuSearch<'g> {
     state: State<'g>,
-    /// Number of entries of all rows in one direction.
+    /// Number of row entries in one direction.
     entries: u64,
 }
 
@@ -49,7 +49,8 @@ impl<'g> GpuSearch<'g> {
     /// Copies the rows, and the `totals` of earlier searches, to GPU memory.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
+    /// [`crate::Error::Stopped`].
     pub(super) fn new(
         halves: [&'g BlockStore; 2],
         (degrees, direction): (&[u32], Direction),
@@ -60,7 +61,7 @@ impl<'g> GpuSearch<'g> {
         Ok(GpuSearch { state: State::new(halves, (degrees, direction), totals, gpu)?, entries })
     }
 
-    /// Finds the dependencies of all vertices on up to [`SOURCES`] sources. A source without an edge reaches only
+    /// Computes the dependencies of all vertices on up to [`SOURCES`] sources. A source without edges reaches only
     /// itself. Returns `None` if a count of shortest paths is too large for f64.
     ///
     /// # Errors
@@ -70,7 +71,7 @@ impl<'g> GpuSearch<'g> {
         let all = mask((0..sources.len()).filter(|&s| sources[s].is_some()));
         self.state.begin(roots, all)?;
         let Some((steps, fronts)) = self.count(all)? else { return Ok(None) };
-        // For each source, the step of the next deeper level, if there is one.
+        // For each source, the step of the next deeper level, if any.
         let mut next: [Option<&Step>; SOURCES] = [None; SOURCES];
         for (number, step) in steps.iter().enumerate().rev() {
             signals::check()?;
@@ -94,12 +95,12 @@ impl<'g> GpuSearch<'g> {
         Ok(Some(Extent { reached, depth: levels.saturating_sub(1) }))
     }
 
-    /// Finds the levels of the sources in the mask `all`, and counts the shortest paths to every vertex. Returns the
-    /// steps and the progress of each source, or `None` if a count is too large for f64.
+    /// Finds the levels of the sources in the bit mask `all`, and counts the shortest paths to every vertex. Returns
+    /// the steps and the progress of each source, or `None` if a count is too large for f64.
     ///
     /// A source with a small level pushes along the rows of the level. A source with a large level pulls along the rows
-    /// of all vertices that it has not reached. It waits until every source has a large level, because one step then
-    /// pulls for all of them.
+    /// of all vertices that it has not reached. It waits until every source has a large level, because a single step
+    /// then pulls for all of them.
     fn count(&mut self, all: u32) -> Result<Option<(Vec<Step>, [Front; SOURCES])>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut fronts = [Front { unreached: self.entries, ..Front::default() }; SOURCES];
@@ -160,7 +161,7 @@ impl<'g> GpuSearch<'g> {
         }
     }
 
-    /// Adds the dependency of every vertex to its total, source after source.
+    /// Adds, for one source after the other, the dependency of every vertex on the source to the vertex's total.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -182,7 +183,7 @@ fn mask(sources: impl Iterator<Item = usize>) -> u32 {
     sources.fold(0, |mask, s| mask | 1 << s)
 }
 
-/// Returns the sources in a bit mask.
+/// Yields the indices of the sources in a bit mask.
 fn members(mask: u32) -> impl Iterator<Item = usize> {
     (0..SOURCES).filter(move |s| mask >> s & 1 == 1)
 }

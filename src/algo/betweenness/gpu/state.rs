@@ -23,30 +23,32 @@ pub(super) const TEXT: &str = include_str!("../../../../kernels/betweenness.cu")
 /// All GPU programs that betweenness launches.
 pub(in super::super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[betweenness] on this graph, with all its rows";
 /// Number of sources that are searched together.
 pub(in super::super) const SOURCES: usize = GROUP as usize;
 /// Number of threads that add up a short row.
 const GROUP: u32 = constant(TEXT, "SOURCES");
-/// Number of entries of a row that a whole block of threads adds up.
+/// Minimum number of entries of a long row, which a whole thread block adds up.
 const LONG: u32 = constant(TEXT, "LONG");
 const _: () = assert!(constant(TEXT, "PIECE") as usize == PIECE, "the order of sums on CPUs");
-/// Codes by which the kernel `betweenness_settle` computes counts, shares or nothing from sums.
+/// Codes for the results that the kernel `betweenness_settle` computes from sums: path counts, shares (1 + dependency)
+/// / count, or nothing.
 const COUNTS: u32 = constant(TEXT, "COUNTS");
 pub(super) const SHARES: u32 = constant(TEXT, "SHARES");
 const NOTHING: u32 = constant(TEXT, "NOTHING");
-/// Number of threads that push along a long row, and along a short one.
+/// Number of threads that push along one row: along a long row, and along a short row.
 const PUSHING: [u32; 2] = [32 * THREADS, 32];
 /// Maximum number of entries of a row that a single lane adds up.
 const FEW: u32 = constant(TEXT, "FEW");
-/// Rows are searched for the first vertex that has a share, if more than 1/`SEARCHES` of all vertices come before it.
+/// Inverse of a threshold. If more than 1/`SEARCHES` of all vertices precede the first vertex that has a share, a pull
+/// searches each row for its first neighbour that can have one.
 const SEARCHES: u32 = 256;
-/// The number of vertices that may have long rows is rounded up to a multiple of this.
+/// Granularity of the number of vertices that may have long rows: the number is rounded up to a multiple of this.
 const LONGS: usize = 256;
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices, `rows` rows and `edges` edges
-/// in up to `blocks` blocks.
+/// Returns the minimum GPU memory in bytes for a graph with `vertices` vertices, `rows` rows and `edges` edges in up to
+/// `blocks` blocks.
 pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     let longs = vertices.min(2 * edges / u64::from(LONG) + LONGS as u64);
     let of_rows = windows::most_resident_bytes(rows, edges, blocks);
@@ -54,7 +56,7 @@ pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks
         .next_multiple_of(1 << 20)
 }
 
-/// Returns the bytes of the state of a search. `longs` vertices may have long rows.
+/// Returns the size in bytes of the state of a search. `longs` vertices may have long rows.
 fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
     let of_sources = |count: u64| SOURCES as u64 * count;
     3 * slice_bytes::<f64>(of_sources(vertices))
@@ -69,7 +71,7 @@ fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
         + slice_bytes::<Found>(1)
 }
 
-/// Totals that a step adds up; the kernels describe them. The memory layout must match `Found` in the kernels.
+/// Totals of a step, which the kernels describe. The memory layout must match `Found` in the kernels.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Found {
@@ -139,25 +141,26 @@ struct Kernels {
 
 /// The vertices that some sources reached in the same step.
 pub(super) struct Step {
-    /// Ranges of the step's vertices in the list of vertices with long rows, and in the list of vertices with short
-    /// rows.
+    /// Ranges of the step's vertices in two lists: the vertices with long rows, and the vertices with short rows.
     pub places: [Range<u32>; 2],
-    /// The mask of the sources.
+    /// Bit mask of the sources.
     pub sources: u32,
-    /// Index of the first vertex.
+    /// The first vertex that was reached in this step, in the order of vertices.
     pub first: u32,
-    /// Number of entries in the rows of out-neighbours of the vertices, for all sources.
+    /// Total out-degree of the vertices. A vertex counts once for each source that reached it.
     pub leaving: u64,
-    /// Number of entries in the rows of in-neighbours of the vertices, for all sources.
+    /// Total in-degree of the vertices. A vertex counts once for each source that reached it.
     pub entering: u64,
 }
 
 /// Values that a pull adds up.
 #[derive(Clone, Copy)]
 pub(super) enum Pull {
-    /// Counts of in-neighbours.
+    /// Path counts of in-neighbours.
     Counts,
-    /// Shares of out-neighbours. Vertices before `first` have no share. `looks` is true if few neighbours have shares.
+    /// Shares of out-neighbours. The share of a vertex is (1 + dependency) / path count; vertices before `first` have
+    /// none. If `looks` is true, the kernel tests whether a neighbour has a share before it reads it. This pays off if
+    /// few neighbours have one.
     Shares { first: u32, looks: bool },
 }
 
@@ -166,9 +169,9 @@ pub(super) struct State<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
-    /// The arrays that are 0 when a search begins.
+    /// Arrays that are set to 0 when a search begins.
     zeros: [DeviceSlice<u8>; 6],
-    /// The first vertex from which on all vertices have few entries.
+    /// First vertex, in the order of vertices, from which on all rows have at most [`FEW`] entries.
     few_from: u32,
     long_rows: LongRows,
     direction: Direction,
@@ -177,10 +180,11 @@ pub(super) struct State<'g> {
 }
 
 impl<'g> State<'g> {
-    /// Copies the rows to GPU memory, and the `totals` of earlier searches.
+    /// Copies the rows, and the `totals` of earlier searches, to GPU memory.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
+    /// [`crate::Error::Stopped`].
     pub(super) fn new(
         halves: [&'g BlockStore; 2],
         (degrees, direction): (&[u32], Direction),
@@ -201,7 +205,7 @@ impl<'g> State<'g> {
             add: kernel("betweenness_add")?,
         };
         let vertices = totals.len() as u64;
-        // Returns the number of vertices up to the last one that has at least `least` entries in a row.
+        // Returns the end of the vertices (exclusive) that have at least `least` entries in a row.
         let upto = |least: u32| {
             let last = degrees.iter().rposition(|&degree| degree >= least);
             last.map_or(0, |row| direction.vertex(row as u32) as usize + 1)
@@ -265,11 +269,11 @@ impl<'g> State<'g> {
         Ok(state)
     }
 
-    /// Begins a search from the sources in the mask `all`. `roots` has the vertex of each source.
+    /// Begins a search from the sources in the bit mask `all`. `roots` contains the vertex of each source.
     pub(super) fn begin(&self, roots: [u32; SOURCES], all: u32) -> Result<()> {
         self.zeros.into_iter().try_for_each(|zeros| self.queue().fill(zeros, 0))?;
         self.queue().fill(self.step, 0)?;
-        // SAFETY: the arguments match the kernel's, and name memory that only this search uses.
+        // SAFETY: the arguments match the kernel's, and refer to memory that only this search uses.
         unsafe { self.queue().launch(&self.kernels.begin, self.queue().grid(1), (self.search, roots, all)) }
     }
 
@@ -283,7 +287,7 @@ impl<'g> State<'g> {
         self.queue().finish()
     }
 
-    /// Adds the dependency of every vertex to its total, source after source.
+    /// Adds, for one source after the other, the dependency of every vertex on the source to the vertex's total.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -294,7 +298,7 @@ impl<'g> State<'g> {
         queue.finish()
     }
 
-    /// Copies the sum of dependencies of every vertex from GPU memory to `to`.
+    /// Copies the sum of the dependencies of every vertex from GPU memory to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -307,13 +311,14 @@ impl<'g> State<'g> {
         &self.gpu.workspace.queue
     }
 
-    /// Appends the vertices that were found to the two lists, at places `longs` and `shorts`. Marks them as reached.
+    /// Appends the vertices that were found to the two lists, at offsets `longs` and `shorts`. Marks them as reached.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub(super) fn collect(&self, [longs, shorts]: [u32; 2]) -> Result<Found> {
         let grid = self.queue().grid(u64::from(self.search.vertices.div_ceil(8)));
-        // SAFETY: the arguments match the kernel's. No vertex is found twice for a source, so the lists have room.
+        // SAFETY: the arguments match the kernel's. No vertex is found twice for a source, so the lists are large
+        // enough.
         unsafe { self.queue().launch(&self.kernels.collect, grid, (self.search, longs, shorts))? };
         self.found()
     }
@@ -326,7 +331,8 @@ impl<'g> State<'g> {
         Ok(found[0])
     }
 
-    /// The vertices of a step for the sources in a mask: those with long rows, and those with short rows.
+    /// Returns the vertices of a step for the sources in the bit mask `sources`: those with long rows, and those with
+    /// short rows.
     pub(super) fn listed(&self, step: &Step, sources: u32) -> [Visited; 2] {
         let p = &self.search;
         let of = |list, masks, range: &Range<u32>| Visited {
@@ -341,9 +347,9 @@ impl<'g> State<'g> {
         [of(p.longs, p.masks_of_longs, longs), of(p.shorts, p.masks_of_shorts, shorts)]
     }
 
-    /// Takes a bottom-up step for the sources in the bit mask `sources`: finds the next level among the vertices that
-    /// they have not reached, and counts the shortest paths to it. `looks` is true if the rows of the last level have
-    /// few of all entries.
+    /// Performs a bottom-up step for the sources in the bit mask `sources`: finds the next level among the vertices
+    /// that they have not reached, and counts the shortest paths to it. If `looks` is true, the kernel tests whether a
+    /// neighbour is reached before it reads the neighbour's count. This pays off if few neighbours are reached.
     pub(super) fn count_unreached(&self, sources: u32, looks: bool) -> Result<()> {
         let (SearchArguments { vertices, long_end, .. }, looks) = (self.search, u32::from(looks));
         // SAFETY: the arguments match the kernels'.
@@ -358,7 +364,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Adds up counts or shares of neighbours of some vertices.
+    /// Adds up the values that `pull` selects (path counts or shares) of the neighbours of each vertex in the two
+    /// lists: vertices with long rows, and vertices with short rows.
     pub(super) fn pull(&mut self, pull: Pull, [longs, shorts]: [Visited; 2]) -> Result<()> {
         let (way, pull) = match pull {
             Pull::Counts => (In, [0, 0, 1, 0]),
@@ -391,7 +398,7 @@ impl<'g> State<'g> {
         Ok(self.found()?.too_large == 0)
     }
 
-    /// Adds the counts of a level to the counts of the next level, along the rows of the level.
+    /// Adds the path counts of a level to the counts of the next level, along the rows of the level.
     pub(super) fn push(&self, level: [Visited; 2]) -> Result<()> {
         for (visited, threads) in level.into_iter().zip(PUSHING) {
             let arguments = (self.search, visited, threads);
@@ -402,8 +409,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Computes counts, shares or nothing (as `makes` says) from the sums of a step, which are 0 for the sources in the
-    /// mask `leaves`.
+    /// Computes counts, shares or nothing (selected by the code `makes`) from the sums of a step. The sums are 0 for
+    /// the sources in the bit mask `leaves`.
     pub(super) fn settle(&self, step: [Visited; 2], makes: u32, leaves: u32) -> Result<()> {
         for visited in step {
             let arguments = (self.search, visited, makes, leaves);
@@ -415,8 +422,8 @@ impl<'g> State<'g> {
     }
 }
 
-/// Returns the number of vertices that a warp pulls for at a time, if there are `count` vertices and the GPU runs about
-/// `warps` warps at once. The number is smaller for fewer vertices, so that all warps share the longest rows.
+/// Returns the number of vertices for which a warp pulls at a time, if there are `count` vertices and the GPU runs
+/// about `warps` warps at once. The number is smaller for fewer vertices, so that all warps share the longest rows.
 fn each_warp(count: u32, warps: u32) -> u32 {
     match count / warps {
         0 => 1,

@@ -8,21 +8,21 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// The arrays of a search: two bitmaps of reached vertices, the list of the frontier's vertices, and claims. A claim is
-/// a vertex that a thread or a rank reached, with the parent that it proposes.
+/// The arrays of a search: two bitmaps of reached vertices, the list of the frontier's vertices, and claims. A claim
+/// is a vertex that a thread or a rank has reached, together with the parent that this thread or rank proposes.
 pub struct BfsArrays {
     bits: [Buffer<AtomicU64>; 2],
     list: Buffer<AtomicU32>,
     listed: AtomicUsize,
-    /// Bitmap over this rank's vertices, in their order. A bit is set if another rank claims the vertex in the current
-    /// step. Empty in a single process.
+    /// Bitmap of this rank's vertices, indexed by local index. A bit is set if another rank claims the vertex in the
+    /// current step. Empty in a single process.
     pub arrived: Buffer<AtomicU64>,
     /// The claims of each thread; empty with a single thread.
     pub claims: Vec<ThreadClaims>,
 }
 
-/// Returns the bytes of the arrays for searches by `threads` threads of a rank, in a graph with `entries` entries in
-/// all rows.
+/// Returns the size of the arrays, in bytes, for searches by `threads` threads of a rank, in a graph with `entries`
+/// row entries in total.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> u64 {
     let claims = if threads > 1 { threads as u64 * top_down::bytes(own.vertices as u64) } else { 0 };
     let (hubs, arrived) = if own.ranks > 1 { (Hubs::most(entries), own.words() as u64) } else { (0, 0) };
@@ -30,7 +30,7 @@ pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> u64 {
 }
 
 impl BfsArrays {
-    /// Reserves the arrays of a rank.
+    /// Allocates the arrays of a rank.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -44,8 +44,8 @@ impl BfsArrays {
         Ok(BfsArrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), arrived, claims })
     }
 
-    /// Starts a search from `root`: only the root is reached, and it is the frontier. Bits after the last vertex count
-    /// as reached.
+    /// Starts a search from `root`: only the root is reached, and it is the frontier. Bits after the last vertex are
+    /// set, as if they were reached vertices.
     pub fn begin(&mut self, graph: &CpuGraph<'_>, root: u32) {
         let vertices = graph.own.vertices;
         for bits in &mut self.bits {

@@ -1,4 +1,4 @@
-//! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first that is reached.
+//! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first reached one.
 
 use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::top_down::StepCounts;
@@ -7,14 +7,14 @@ use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Number of 64-bit bitmap words that a thread takes at a time in a bottom-up step. They cover 32,768 vertices.
+/// Number of 64-bit bitmap words that a thread claims at a time in a bottom-up step. They cover 32,768 vertices.
 pub const PART: usize = 1 << 9;
 /// Number of neighbours of a vertex that are read ahead from the disk. The parent is usually among them.
 const ASKED: usize = 1 << 12;
 
-/// Finds parents for the unreached vertices in a range of bitmap words that this rank owns. `known` is the bitmap of
-/// vertices reached before the step. `all` receives the bitmap of all vertices reached so far. No other thread writes
-/// these words of `all`.
+/// Finds parents for the unreached vertices in a range of this rank's bitmap words. `known` is the bitmap of the
+/// vertices reached before the step. The vertices reached so far are written to the bitmap `all`. No other thread
+/// writes these words of `all`.
 pub fn part(
     graph: &CpuGraph<'_>,
     lookup: Lookup,
@@ -24,7 +24,7 @@ pub fn part(
     parents: &[AtomicU32],
 ) -> StepCounts {
     let mut found = StepCounts::default();
-    // If rows are on a disk, request the rows of the whole part first, so that the disk can read them together.
+    // If rows are on a disk, all rows of this range are requested first, so that the disk can read them together.
     let mut later = if graph.on_disk { Some(Vec::with_capacity(words.len())) } else { None };
     for own in words {
         let at = graph.own.word(own);
@@ -72,8 +72,8 @@ pub fn part(
     found
 }
 
-/// Looks for parents in the rows of unreached vertices, after the neighbours that `Heads` stores. `rest` has a bit
-/// for each such vertex, counted from `begin`. Returns the bits of the vertices that found a parent.
+/// Looks for parents in the rows of unreached vertices, after the neighbours that `Heads` stores. Bit `i` of `rest`
+/// selects vertex `begin + i`. Returns the bits of the vertices that found a parent.
 #[inline]
 fn in_rows(
     graph: &CpuGraph<'_>,
@@ -95,7 +95,7 @@ fn in_rows(
     hits
 }
 
-/// Makes the first neighbour of each vertex in `hits` the parent of that vertex.
+/// Makes the first neighbour of each vertex whose bit is set in `hits` the parent of that vertex.
 #[inline]
 fn write(parents: &[AtomicU32], first: &[u32], hits: u64) {
     if hits == u64::MAX && parents.len() == 64 {

@@ -6,31 +6,32 @@ use crate::algo::team::serial_policy;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of edges below which a frontier is narrow. One thread of each rank takes a narrow step alone, because waking
-/// the other threads would take longer.
+/// Number of edges below which a frontier is narrow. A step from a narrow frontier is taken by one thread of each rank
+/// alone, because waking the other threads would take longer.
 pub const NARROW: u64 = serial_policy::LEAST;
 
-/// The last level of a search. Every thread of every rank has the same values.
+/// The last level of a search. All threads of all ranks compute the same values.
 #[derive(Clone, Copy)]
 pub struct Frontier {
     /// Number of vertices in the frontier.
     pub vertices: u64,
     /// Number of edges that leave the frontier; the maximum value if unknown.
     pub edges: u64,
-    /// Number of edges that leave vertices that no top-down step has reached yet.
+    /// Number of out-edges of the vertices that no top-down step has reached yet.
     pub unexplored: u64,
     /// Whether the frontier has more vertices than the level before.
     pub grows: bool,
     /// Direction of the step that reached the frontier.
     pub step: Step,
-    /// Index of the bitmap of vertices reached before the frontier; the other bitmap includes the frontier.
+    /// Index (0 or 1) of the bitmap of vertices reached before the frontier. The other bitmap includes the frontier.
     pub known: usize,
     /// Whether there is also a list of the frontier's vertices. If so, both bitmaps include them.
     pub is_listed: bool,
 }
 
 impl Frontier {
-    /// Returns the frontier after a step in direction `step` from this frontier. `found` has the counts of the step.
+    /// Returns the frontier after a step in direction `step` from this frontier. `found` contains the counts of the
+    /// step.
     pub fn after(self, step: Step, found: StepCounts, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,

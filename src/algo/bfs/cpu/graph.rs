@@ -14,7 +14,7 @@ pub struct CpuGraph<'a> {
     pub rows: Adjacency<'a>,
     /// Whether edges are directed.
     pub direction: Direction,
-    /// The vertices for which this rank finds parents ("own vertices"). A single process owns all vertices.
+    /// The vertices for which this rank finds parents. A single process owns all vertices.
     pub own: VertexOwnership,
     /// First neighbours of this rank's vertices.
     pub heads: Heads,
@@ -22,21 +22,21 @@ pub struct CpuGraph<'a> {
     pub degrees: &'a [u32],
     /// Whether rows are read from a disk on access.
     pub on_disk: bool,
-    /// The rows that ranks share in top-down steps.
+    /// The rows that all ranks share in top-down steps.
     pub hubs: Hubs,
 }
 
-/// The rows that ranks share in top-down steps: rows longer than [`LONG`]. Without sharing, all ranks would wait for
-/// the owner of the largest hubs.
+/// The rows whose entries the ranks divide among themselves in top-down steps: rows longer than [`LONG`]. Without
+/// sharing, all ranks would wait for the owner of the largest hubs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hubs {
-    /// One past the last vertex with a shared row.
+    /// Exclusive end of the vertices with a shared row: one past the last of them.
     end: u32,
     /// Number of shared rows.
     pub count: usize,
 }
 
-/// Row length above which ranks share a row.
+/// Row length, in entries, above which the ranks share a row.
 const LONG: u64 = 1 << 10;
 
 impl Hubs {
@@ -50,7 +50,7 @@ impl Hubs {
         long.fold(Hubs::default(), |Hubs { count, .. }, (v, _)| Hubs { end: v + 1, count: count + 1 })
     }
 
-    /// Returns an upper bound of the number of shared rows, in a graph whose rows have `entries` entries in all.
+    /// Returns an upper bound on the number of shared rows in a graph with `entries` row entries in total.
     pub fn most(entries: u64) -> u64 {
         entries / LONG
     }
@@ -63,14 +63,14 @@ impl CpuGraph<'_> {
         self.degrees[self.direction.row(v, EdgeDirection::Out) as usize].into()
     }
 
-    /// Returns true if ranks share the row of a vertex.
+    /// Returns true if the ranks share the row of vertex `v`.
     #[inline]
     pub fn is_shared(&self, v: u32) -> bool {
         v < self.hubs.end && self.degree(v) > LONG
     }
 
-    /// Returns the positions in the row of `v` that this rank processes if ranks share the row. Returns `None` for any
-    /// other row, because one rank processes it alone.
+    /// Returns the range of entries in the row of `v` that this rank processes if the ranks share the row. Returns
+    /// `None` for any other row, because one rank processes it alone.
     #[inline]
     pub fn shared_part(&self, v: u32) -> Option<Range<u64>> {
         self.is_shared(v).then(|| {
@@ -86,8 +86,8 @@ impl CpuGraph<'_> {
         self.shared_part(v).map_or_else(|| self.degree(v), |part| part.end - part.start)
     }
 
-    /// Returns the neighbours of `v`, a vertex of the frontier, that this rank processes. They are in one or both
-    /// halves of the row.
+    /// Returns the neighbours of `v`, a vertex of the frontier, that this rank processes. The two slices are from the
+    /// lower and the upper half of the row; either can be empty.
     #[inline]
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
         let row = self.direction.row(v, EdgeDirection::Out);
@@ -97,8 +97,8 @@ impl CpuGraph<'_> {
         }
     }
 
-    /// Returns the neighbours of `v` if [`Heads`] stores all of them. It takes one memory access, while reading the row
-    /// takes four.
+    /// Returns the neighbours of `v` if [`Heads`] stores all of them. This takes one memory access, while reading the
+    /// row takes four.
     #[inline]
     pub fn short_row(&self, v: u32) -> Option<[&[u32]; 2]> {
         // In a directed graph, the stored neighbours are the tails of in-edges.
@@ -106,8 +106,8 @@ impl CpuGraph<'_> {
         if is_stored { self.heads.row(v, self.degree(v)) } else { None }
     }
 
-    /// Selects vertices of a bitmap word whose rows this rank processes, completely or in part. `bits` are the
-    /// candidates in word number `at`. Returns the bits of the selected vertices.
+    /// Selects the vertices whose rows this rank processes, completely or in part. `bits` are the candidates in the
+    /// bitmap word with index `at`. Returns the bits of the selected vertices.
     #[inline]
     pub fn listed(&self, at: usize, bits: u64) -> u64 {
         if self.own.has_word(at) {
@@ -144,8 +144,8 @@ impl CpuGraph<'_> {
     }
 
     /// Looks for the parent of `v`, a vertex of this rank, among the neighbours that [`Heads`] does not store. `known`
-    /// is the bitmap of vertices that can be parents. Returns the parent, if there is one, and the number of neighbours
-    /// checked.
+    /// is the bitmap of vertices that can be parents. Returns the parent, or `None` if no such neighbour is reached,
+    /// and the number of neighbours checked.
     #[inline]
     pub fn find_in_row(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
         let mut checked = 0;
@@ -161,7 +161,7 @@ impl CpuGraph<'_> {
 
 /// Result of looking for the parent of a vertex among the neighbours that [`Heads`] stores.
 pub struct ParentLookup {
-    /// The first stored neighbour that is already reached, if there is one.
+    /// The first stored neighbour that is already reached, if any.
     pub parent: Option<u32>,
     /// Number of neighbours checked.
     pub checked: u64,

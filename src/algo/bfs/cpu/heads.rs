@@ -1,5 +1,5 @@
-//! The first neighbours of every vertex, in one array. Most vertices find their parent among the first neighbours, so
-//! their rows are never read.
+//! The first neighbours of every vertex (heads), in arrays of their own. Most vertices find their parent among them,
+//! so their rows are never read.
 
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
@@ -10,28 +10,29 @@ use rayon::prelude::*;
 
 /// Number of neighbours stored in addition to the first.
 pub const MORE: usize = 4;
-/// Number of vertices that a thread takes at a time; a multiple of 64.
+/// Number of vertices that a thread claims at a time; a multiple of 64.
 const PART: usize = 1 << 14;
 
 /// The first neighbours of each vertex of this rank, in ascending order: the first one, and [`MORE`] more if memory
-/// allows. In a directed graph they are the tails of the vertex's in-edges. A vertex with fewer neighbours has itself
-/// in the remaining elements. A vertex that looks for a parent is unreached, so it never finds itself.
+/// allows. In a directed graph they are the tails of the vertex's in-edges. If a vertex has fewer neighbours, the
+/// remaining elements contain the vertex itself. A vertex that looks for a parent is unreached, so it never becomes
+/// its own parent.
 pub struct Heads {
     /// The first neighbour of each vertex of this rank. The length is rounded up to a multiple of 64.
     pub first: Buffer<u32>,
-    /// The next [`MORE`] neighbours of each vertex of this rank; empty if they do not fit memory.
+    /// The next [`MORE`] neighbours of each vertex of this rank; empty if they do not fit in memory.
     pub more: Buffer<u32>,
 }
 
-/// Returns the bytes for `own` vertices: for the first neighbour of each, and for the neighbours stored after the
-/// first.
+/// Returns the two array sizes, in bytes, for `own` vertices: that of the first neighbours, and that of the neighbours
+/// stored after the first.
 pub fn bytes(own: u64) -> [u64; 2] {
     [4 * own.next_multiple_of(64), 4 * MORE as u64 * own]
 }
 
 impl Heads {
-    /// Collects the first neighbours of this rank's vertices. Leaves out the neighbours after the first if they would
-    /// leave less than `spare` bytes of `budget` free.
+    /// Collects the first neighbours of this rank's vertices. Omits the neighbours after the first if less than
+    /// `spare` bytes of `budget` would remain free.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the first neighbours fit.
@@ -70,8 +71,8 @@ impl Heads {
         Ok(Heads { first, more })
     }
 
-    /// Returns the whole row of vertex `v` in two parts, if the row has `degree` entries and all are stored. Call it
-    /// only in a single process, which owns all vertices.
+    /// Returns the whole row of vertex `v`, which has `degree` entries, as two slices; `None` unless all entries are
+    /// stored. Call it only in a single process, which owns all vertices.
     #[inline]
     pub fn row(&self, v: u32, degree: u64) -> Option<[&[u32]; 2]> {
         let (more, all) = self.more(v as usize);
@@ -86,8 +87,8 @@ impl Heads {
         prefetch_near(&self.more, MORE * v as usize);
     }
 
-    /// Returns the neighbours stored after the first for this rank's vertex number `local_index`. Also returns the
-    /// number of stored neighbours per vertex, including the first.
+    /// Returns the neighbours stored after the first for this rank's vertex with index `local_index`, and the number
+    /// of stored neighbours per vertex, including the first.
     #[inline]
     pub fn more(&self, local_index: usize) -> (&[u32], usize) {
         match self.more.get(MORE * local_index..MORE * local_index + MORE) {

@@ -1,12 +1,12 @@
-//! Searches by the threads of a process, with rows in memory or in mapped files.
+//! Breadth-first search by the threads of a process, with rows in memory or in mapped files.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `walk` | a search from level to level |
-//! | `frontier` | the last level, and the choice of the next step |
+//! | `frontier` | the last level, and the choice of the next step's direction |
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `read_ahead` | read-ahead of rows on a disk before a top-down step processes them |
-//! | `heads` | the first neighbours of own vertices, in one array |
+//! | `heads` | the first neighbours of the rank's vertices, in one array |
 //! | `graph`, `arrays` | the graph, and the arrays and bitmaps that all threads use |
 //!
 //! One bitmap contains the vertices reached before the last step, another the vertices reached after it. The frontier
@@ -45,25 +45,26 @@ use std::time::Instant;
 /// Number of row entries below which one thread searches alone, because it finishes before other threads could start.
 const FEW: u64 = 1 << 12;
 
-/// A graph, or a rank's part of it, prepared for searches by the threads of this process.
+/// A graph, or the vertices of it that a rank owns, prepared for searches by the threads of this process.
 pub struct CpuSearch<'a> {
     graph: CpuGraph<'a>,
     arrays: BfsArrays,
     switch: Switch,
     threads: usize,
     lookup: Lookup,
-    /// Number of entries of all rows in one direction.
+    /// Number of entries in all out-rows.
     entries: u64,
 }
 
-/// Thresholds for rows in memory. On Graph500 graphs, with two cores and with sixteen, bottom-up steps pay off this
-/// early.
+/// Thresholds for a change of direction if rows are in memory. Bottom-up steps pay off this early, as measurements on
+/// Graph500 graphs with two and with sixteen cores show.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
-/// Thresholds for rows on a disk. A top-down step reads whole rows, while a bottom-up step reads hardly any.
+/// Thresholds for a change of direction if rows are on a disk. A top-down step reads whole rows, while a bottom-up
+/// step reads few rows.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the maximum and the minimum number of bytes of host memory of a rank for searches by `threads` threads, not
-/// counting parents. Rows have `entries` entries in all.
+/// Returns the host memory of a rank, in bytes, as `[maximum, minimum]`: the most that searches by `threads` threads
+/// use, and the least that they need, not counting parents. `entries` is the total number of row entries.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
     let fewest = first + arrays::bytes(own, entries, threads);
@@ -71,8 +72,8 @@ pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Prepares to search a graph. This rank owns the vertices `own`. `on_disk` says that rows are read from a disk on
-    /// access.
+    /// Prepares to search a graph. `own` describes the vertices that this rank owns. `on_disk` says whether rows are
+    /// read from a disk on access.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if [`bytes()`] does not fit; errors of the graph.

@@ -11,14 +11,14 @@ use std::sync::atomic::Ordering::Relaxed;
 const ENTRIES: u64 = 1 << 17;
 /// Maximum number of rows requested from the disk but not yet processed.
 const ROWS: usize = 1 << 8;
-/// Prefetch distance for rows in memory, in vertices of the list. The start of a row, and a row that is stored with the
-/// first neighbours, are prefetched at twice this distance.
+/// Prefetch distance for rows in memory, in vertices of the list. Row offsets, and rows that are stored in
+/// [`Heads`](super::heads::Heads), are prefetched at twice this distance.
 const STEP: usize = 8;
 
-/// State of the read-ahead: how far ahead of the current vertex rows were requested.
+/// State of the read-ahead of one thread: which rows after the current vertex have been requested.
 #[derive(Debug, Default)]
 pub struct ReadAhead {
-    /// List index of the first vertex whose row was not requested yet.
+    /// List index of the first vertex whose row has not been requested.
     next: usize,
     /// Number of row entries requested but not yet processed.
     entries: u64,

@@ -1,14 +1,14 @@
 //! A top-down step: follows the edges of the frontier's vertices, in order.
 //!
 //! The first vertex that reaches a neighbour becomes its parent. A single thread processes the frontier in order and
-//! needs no claims. If several threads take part, the first thread takes the first part of the frontier's edges, the
-//! second the next part, and so on. Each thread claims vertices in its own bitmap. If several threads claim a vertex,
-//! the one with the smallest number gets it. So the result does not depend on which thread is faster. No two threads
-//! write the same memory while they read edges.
+//! needs no claims. With several threads, the frontier's edges are divided into consecutive ranges: thread 0 processes
+//! the first range, thread 1 the second, and so on. Each thread claims vertices in its own bitmap, so no two threads
+//! write the same memory while they read edges. If several threads claim a vertex, the thread with the smallest index
+//! gets it. So the result does not depend on which thread is faster.
 //!
 //! With several ranks, each rank processes the rows of the frontier's vertices that it owns. Ranks divide long rows
-//! among them. A rank sends a claim of another rank's vertex to the owner. The owner keeps the smallest parent that it
-//! gets.
+//! among themselves. A rank that reaches another rank's vertex sends a claim to the owner, which stores the smallest
+//! parent that any rank proposes.
 
 use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::read_ahead::ReadAhead;
@@ -22,19 +22,20 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Number of edges that a thread processes before threads compare their claims.
+/// Number of edges that each thread processes in a round, after which the threads compare their claims.
 pub const ROUND: u64 = 1 << 18;
 /// Prefetch distance, in entries of a row.
 const PREFETCH_DISTANCE: usize = 16;
 
-/// The claims of one thread in a round: vertices that it reached, with the parents that it proposes.
+/// The claims of one thread in a round: the vertices that it reached, with the parents that it proposes. `bits` is the
+/// bitmap of these vertices.
 pub struct ThreadClaims {
     bits: Buffer<AtomicU64>,
     /// Claimed vertices and their parents, alternating.
     pairs: Buffer<AtomicU32>,
 }
 
-/// Returns the bytes of the claims of one thread.
+/// Returns the size, in bytes, of the claim buffers of one thread.
 pub fn bytes(vertices: u64) -> u64 {
     8 * vertices.div_ceil(64) + 8 * most_claims(vertices)
 }
@@ -45,7 +46,7 @@ fn most_claims(vertices: u64) -> u64 {
     ROUND.min(vertices)
 }
 
-/// Counts of the work of a step, or of a part of it.
+/// Counts of a step: of the whole step, or of the work of one thread or rank.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StepCounts {
     /// Number of newly reached vertices.
@@ -59,7 +60,7 @@ pub struct StepCounts {
 }
 
 impl StepCounts {
-    /// Returns the counts in the order of the fields.
+    /// Returns the counts as an array, in the order of the fields.
     pub fn numbers(self) -> [u64; 4] {
         [self.vertices, self.edges, self.checked, self.bytes]
     }
@@ -68,16 +69,16 @@ impl StepCounts {
 /// Parents of this rank's vertices during a step, and the claims of these vertices by other ranks.
 #[derive(Clone, Copy)]
 pub struct Parents<'s> {
-    /// Parents, in the order of this rank's vertices.
+    /// Parents, indexed by local index.
     pub cells: &'s [AtomicU32],
-    /// Bitmap of the vertices that other ranks claimed, in the order of this rank's vertices. It is empty in a single
-    /// process.
+    /// Bitmap of the vertices that other ranks claimed, indexed by local index. It is empty in a single process.
     pub arrived: &'s [AtomicU64],
 }
 
 impl Parents<'_> {
-    /// Sets the parent of this rank's vertex number `local_index` to `parent`, the smallest parent that this rank
-    /// finds. If another rank has claimed the vertex, keeps the smaller parent and returns false.
+    /// Sets the parent of this rank's vertex with index `local_index` to `parent`, the smallest parent that this rank
+    /// finds. Returns true if no other rank has claimed the vertex before. Otherwise stores the smaller of the two
+    /// parents, and returns false.
     #[inline]
     fn write(self, local_index: usize, parent: u32) -> bool {
         let cell = &self.cells[local_index];
@@ -86,9 +87,9 @@ impl Parents<'_> {
         is_first
     }
 
-    /// Stores a parent that another rank found for this rank's vertex number `local_index`, unless the vertex has a
-    /// smaller one. `is_reached` says whether this rank has reached the vertex in this step. Returns true if no rank
-    /// claimed the vertex before.
+    /// Stores a parent that another rank found for this rank's vertex with index `local_index`, unless the vertex
+    /// already has a smaller one. `is_reached` says whether this rank has reached the vertex in this step. Returns
+    /// true if no rank claimed the vertex before.
     #[inline]
     pub fn apply_claim(self, local_index: usize, parent: u32, is_reached: bool) -> bool {
         let cell = &self.cells[local_index];
@@ -99,8 +100,8 @@ impl Parents<'_> {
 }
 
 /// Takes a top-down step over the whole frontier on one thread. `listed` is the list of the frontier's vertices. Sets
-/// the bits of newly reached vertices in `reached`. Appends the vertices that this rank owns to `new`, if given. Passes
-/// the vertices of other ranks to `away` with their parents.
+/// the bits of newly reached vertices in `reached`. Appends those that this rank owns to `new`, if given. Calls
+/// `away(vertex, parent)` for those that other ranks own.
 ///
 /// # Errors
 /// Errors of `away`.
@@ -146,7 +147,7 @@ pub fn serial<const RANKS: bool>(
 }
 
 impl ThreadClaims {
-    /// Reserves memory for the claims of one thread.
+    /// Allocates memory for the claims of one thread.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -158,8 +159,8 @@ impl ThreadClaims {
         })
     }
 
-    /// Claims unreached neighbours along `edges` edges of the frontier. The edges begin at the first vertex of
-    /// `listed`, after the first `skip` edges of that vertex. Returns the number of claims.
+    /// Claims the unreached heads of `edges` consecutive edges of the frontier. These start at the first vertex in
+    /// `listed`, after its first `skip` edges. Returns the number of claims.
     pub fn claim(
         &self,
         graph: &CpuGraph<'_>,
@@ -199,8 +200,8 @@ impl ThreadClaims {
         claimed
     }
 
-    /// Marks as reached the vertices that this thread claimed, except those that an earlier thread claimed too.
-    /// `before` has the claims of the earlier threads.
+    /// Marks as reached the vertices that this thread claimed, except those that a thread with a smaller index claimed
+    /// too. `before` contains the claims of these threads.
     pub fn reach<const RANKS: bool>(
         &self,
         graph: &CpuGraph<'_>,
@@ -237,7 +238,8 @@ impl ThreadClaims {
         found
     }
 
-    /// Clears this thread's claims, except claims of vertices that other ranks own. Returns how many claims remain.
+    /// Clears this thread's claims, except claims of vertices that other ranks own. Returns the number of claims that
+    /// remain.
     pub fn forget<const RANKS: bool>(&self, claimed: usize, own: VertexOwnership) -> usize {
         let mut away = 0;
         for pair in self.pairs[..2 * claimed].chunks_exact(2) {
@@ -252,29 +254,29 @@ impl ThreadClaims {
         away
     }
 
-    /// Returns the first `count` claims that remain after [`Self::forget`]: pairs of vertex and parent.
+    /// Returns the first `count` claims that remain after [`Self::forget`], as pairs (vertex, parent).
     pub fn remote_claims(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
         self.pairs[..2 * count].chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
     }
 }
 
-/// The list of a frontier, divided into slices of equal length, with the number of edges before each slice. It is an
-/// index by which a thread finds the vertex of an edge.
+/// The list of a frontier, divided into slices of equal length, with the number of edges before each slice. A thread
+/// uses it to find the tail of an edge from the index of the edge.
 pub struct Slices<'s> {
-    /// Number of edges before each slice; last, the number of all edges.
+    /// Number of edges before each slice, followed by the total number of edges.
     pub before: &'s [AtomicU64],
     /// Number of vertices per slice.
     pub width: usize,
 }
 
 impl Slices<'_> {
-    /// Returns the range of list indices in slice `slice` of a list of `length` vertices.
+    /// Returns the list indices in the slice with index `slice`, for a list of `length` vertices.
     pub fn range(&self, slice: usize, length: usize) -> Range<usize> {
         (slice * self.width).min(length)..((slice + 1) * self.width).min(length)
     }
 
-    /// Finds edge number `edge` of the frontier. Returns the list index of the edge's tail, and the edge's number among
-    /// the edges of that vertex.
+    /// Finds the frontier's edge with index `edge`. Returns the list index of the edge's tail, and the index of the
+    /// edge among the tail's edges.
     pub fn find(&self, edge: u64, graph: &CpuGraph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
         let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
         let mut skip = edge - self.before[slice].load(Relaxed);

@@ -1,4 +1,4 @@
-//! A search level by level, by several threads. All threads make the same decisions.
+//! A level-by-level search by several threads. All threads make the same decisions.
 
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, StepSums};
 use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
@@ -21,25 +21,25 @@ const SLICES: usize = 64;
 
 /// A search in progress, shared by the threads of a process.
 pub struct BfsWalk<'s> {
-    /// The graph, its arrays, and how to search it.
+    /// The graph, the arrays, and the options of the search.
     search: &'s CpuSearch<'s>,
-    /// Links to the other ranks, if there are any. The first thread communicates with them.
+    /// Links to the other ranks, if any. Only the first thread communicates with them.
     exchange: Option<Mutex<&'s mut ClaimExchange>>,
     barrier: Barrier,
-    /// Number of bitmap words that threads have taken so far in a bottom-up step.
+    /// Number of bitmap words that threads have claimed so far in a bottom-up step.
     parts: AtomicUsize,
-    /// For each thread, the number of vertices that it adds to the list, or the number of its claims for other ranks.
+    /// For each thread, a count of vertices to add to the frontier's list, or of claims of other ranks' vertices.
     marks: Vec<AtomicU64>,
-    /// Number of edges of the frontier before each slice of its list.
+    /// Number of edges of the frontier before each slice of its list, followed by the total.
     sums_of_slices: Vec<AtomicU64>,
     /// Counts of the current step and of the next one. The two elements swap roles after each step.
     sums: [StepSums; 2],
     stopped: AtomicBool,
-    /// All threads take part in a top-down step if its frontier has at least this many vertices or edges.
+    /// Minimum number of vertices or edges of a frontier for which all threads take part in a top-down step.
     bound: AtomicU64,
-    /// Frontier after steps that the first thread took alone. The first thread writes it for all threads.
+    /// Frontier after steps that the first thread took alone. The first thread writes it for the other threads.
     agreed: Mutex<Option<Frontier>>,
-    /// The levels, and the index of the bitmap that contains all reached vertices. The first thread updates them.
+    /// The statistics, and the index of the bitmap that contains all reached vertices. The first thread updates both.
     progress: Mutex<(BfsStats, usize)>,
 }
 
@@ -62,12 +62,12 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Returns the levels, and the index of the bitmap that contains all reached vertices.
+    /// Returns the statistics, and the index of the bitmap that contains all reached vertices.
     pub fn into_searched(self) -> (BfsStats, usize) {
         self.progress.into_inner()
     }
 
-    /// Runs one thread's part of the search. `parents` has the parents of this rank's vertices.
+    /// Runs one thread of the search. `parents` receives the parents of this rank's vertices.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; errors of other ranks.
@@ -151,14 +151,15 @@ impl<'s> BfsWalk<'s> {
         self.search.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Returns true if one thread takes the step and writes the next frontier as a list. All ranks get the same answer.
+    /// Returns true if one thread takes the step and writes the next frontier as a list. All ranks get the same
+    /// result.
     fn lists(&self, frontier: &Frontier, bound: u64) -> bool {
         let bound = if self.exchange.is_some() { NARROW } else { bound };
         frontier.vertices < bound && frontier.edges < bound
     }
 
     /// Takes top-down steps on the first thread, while the others sleep, as long as [`Self::lists`] returns true.
-    /// Returns the next frontier, which is listed. All threads of all ranks call it.
+    /// Returns the next frontier, which is written as a list. All threads of all ranks must call it.
     fn serial_levels(
         &self,
         thread: usize,
@@ -240,7 +241,7 @@ impl<'s> BfsWalk<'s> {
     }
 
     /// Writes the list of the frontier in ascending order, unless it exists. Also adds the frontier to the bitmap of
-    /// vertices reached before it. All threads call it.
+    /// vertices reached before it. All threads must call it.
     fn list(&self, thread: usize, frontier: &mut Frontier) {
         if frontier.is_listed {
             return;
@@ -266,8 +267,7 @@ impl<'s> BfsWalk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Divides the list of the frontier into slices, and counts this rank's edges before each slice. All threads call
-    /// it.
+    /// Divides the list of the frontier into slices, and counts this rank's edges before each. Every thread calls it.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -353,7 +353,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Takes a top-down step on all threads. All threads of all ranks call it.
+    /// Takes a top-down step on all threads. All threads of all ranks must call it.
     fn parallel_step<const RANKS: bool>(
         &self,
         thread: usize,
@@ -414,7 +414,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks as reached the vertices of this rank that other ranks claimed. Each thread takes its share of the bitmap.
+    /// Marks as reached the vertices of this rank that other ranks claimed. Each thread scans a range of the bitmap.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];

@@ -1,4 +1,4 @@
-//! Sizes of the arrays that a search keeps in GPU memory. A plan and a run call the same functions.
+//! Sizes of the arrays that a search allocates in GPU memory. Plans and runs call the same functions.
 
 use super::kernel_structs::{BfsState, LevelRecord, MOST_HEADS};
 use super::programs::BFS;
@@ -9,11 +9,12 @@ use crate::graph::direction::Direction;
 pub(super) const CHUNK: u64 = constant(BFS.1, "BFS_CHUNK") as u64;
 /// Number of threads per block of a search.
 pub(super) const THREADS: u32 = constant(BFS.1, "BFS_THREADS");
-/// Minimum degree of a vertex with a 32-bit counter of leaves (neighbours with one edge). Other vertices have a counter
-/// of one byte.
+/// Minimum degree from which a vertex has a 32-bit counter of leaves (neighbours with one edge). Other vertices have a
+/// counter of one byte.
 pub(super) const MANY: u64 = 256;
 
-/// Maximum number of levels per launch. After each launch the host reads their records and checks for a stop request.
+/// Maximum number of levels per launch. After each launch the host reads the records of these levels and checks for a
+/// stop request.
 pub(super) const RECORDS: u32 = 1 << 12;
 /// Maximum number of entries of a queue. If a frontier does not fit, the next step is bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;
@@ -47,7 +48,7 @@ impl BfsBufferSizes {
         self.vertices.div_ceil(CHUNK) * CHUNK / 32
     }
 
-    /// Returns the bytes of GPU memory apart from rows and head arrays, if `many` vertices have at least [`MANY`]
+    /// Returns the GPU memory, in bytes, apart from rows and head arrays, if `many` vertices have at least [`MANY`]
     /// edges.
     pub fn bytes(&self, many: u64) -> u64 {
         let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
@@ -59,7 +60,7 @@ impl BfsBufferSizes {
     }
 }
 
-/// Number of 32-bit words for the bounds that the kernel `bfs_bounds` finds.
+/// Number of 32-bit words for the vertex bounds that the kernel `bfs_bounds` finds.
 pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 
 /// Returns the minimum GPU memory, in bytes, for searching a graph of `vertices` vertices with `entries` entries per
@@ -68,8 +69,8 @@ pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     BfsBufferSizes::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
-/// Returns the maximum and the minimum number of bytes of host memory for rows that do not fit GPU memory. Each of
-/// `gpus` GPUs has `gpu_memory` bytes. The minimum applies if the GPUs can access each other, because rows are then
+/// Returns the host memory, in bytes, for rows that do not fit in GPU memory, as `[maximum, minimum]`. Each of `gpus`
+/// GPUs has `gpu_memory` bytes. The minimum applies if the GPUs can access each other's memory, because rows are then
 /// spread over them. Each half has `entries` entries.
 pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64, gpus: u64) -> [u64; 2] {
     let fit = |entries: u64| {
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_graph_takes_little_more_than_two_numbers_a_vertex_and_its_rows_ends() {
-        // Scale 26 of Graph500 in 2 GiB, scale 30 in 16 GiB.
+        // Graph500 graphs of scale 26 (in 2 GiB) and scale 30 (in 16 GiB).
         for (vertices, entries, most) in [(32_800_000, 1_050_000_000, 1 << 30), (460_000_000, 17_000_000_000, 10 << 30)]
         {
             let least = least_bytes(vertices, entries, Direction::Undirected);
@@ -95,7 +96,7 @@ mod tests {
             assert_eq!(of(least + 9 * entries, 1), [0; 2]);
             let [most, fewest] = of(least, 1);
             assert!(most >= 8 * entries && fewest == most);
-            // Two GPUs have room for half of the rows each. Whether they can access each other is not known.
+            // Each of two GPUs can store half of the rows. Whether they can access each other is not known.
             assert_eq!(of(least + 5 * entries, 2), [most, 0]);
             assert_eq!(of(least + 3 * entries, 2), [most; 2]);
         }

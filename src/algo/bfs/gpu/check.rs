@@ -1,4 +1,4 @@
-//! Checks trees in GPU memory, where searches leave them. The kernels are in `kernels/bfs_check.cu`.
+//! Checks trees in GPU memory, where searches write them. The kernels are in `kernels/bfs_check.cu`.
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_graph::BfsDeviceGraph;
@@ -11,7 +11,7 @@ use crate::graph::ids::Vertex;
 /// Number of words that the kernels report: whether a rule is broken, the depth, and the number of reached vertices.
 const FOUND: u64 = 3;
 
-/// Mark of a vertex whose level is not computed yet.
+/// Mark of a vertex whose level has not been computed yet.
 const UNKNOWN: u8 = constant(CHECK.text, "UNKNOWN") as u8;
 
 /// Arguments of the kernels that check trees. The layout must match the struct `Check` in `kernels/bfs_check.cu`.
@@ -41,7 +41,7 @@ pub(super) struct TreeCheck {
 
 impl TreeCheck {
     /// Prepares to check the trees in `parents`. Returns `None` if the host has to check them: the graph is directed,
-    /// its rows are not all in the memory of this GPU, or GPU memory has no room for a byte per vertex.
+    /// its rows are not all in the memory of this GPU, or too little GPU memory is free for one byte per vertex.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,4 +1,4 @@
-//! Makes a graph accessible to a GPU: the starts of rows, the rows and the first neighbours.
+//! Makes a graph accessible to a GPU: row offsets, rows and first neighbours.
 #![allow(unsafe_code)] // kernel launches
 
 use super::buffer_sizes::{BOUNDS, BfsBufferSizes};
@@ -23,9 +23,10 @@ use std::ops::Range;
 pub(super) struct BfsDeviceGraph<'a> {
     /// The graph as kernels see it.
     pub graph: BfsGraph,
-    /// Number of slots of all out-rows. A slot is one neighbour or, if rows are packed, one chunk of packed neighbours.
+    /// Number of slots in all out-rows. A slot is one neighbour or, if rows are packed, one chunk of packed
+    /// neighbours.
     pub slots: u64,
-    /// Rows in host memory, which kernels read over the bus.
+    /// Rows that stay in host memory and that kernels read over the bus.
     pub on_host: Vec<RowsOnHost<'a>>,
     /// Whether rows are packed (compressed).
     pub is_packed: bool,
@@ -36,19 +37,19 @@ pub(super) struct BfsDeviceGraph<'a> {
     many: DeviceSlice<u32>,
 }
 
-/// Rows of one half that stay in host memory, where kernels read them.
+/// Rows of one half in host memory, which kernels read over the bus.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it keeps what kernels read")]
 pub(super) enum RowsOnHost<'a> {
-    /// A copy of the rows in pinned memory.
+    /// Rows that are copied to pinned memory.
     Pinned(Pinned),
-    /// The packed rows themselves, pinned.
+    /// Packed rows that are pinned in place, without a copy.
     Packed(Pinned<&'a [u8]>),
 }
 
-/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as fit into GPU memory. If rows
-/// are spread over the GPUs of `spread_over`, this GPU gets only its part. `degrees` has the degrees of all
-/// vertices; only packed rows need them. Call [`look_ahead`] before a search.
+/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as fit into GPU memory. If
+/// `spread_over` is given, rows are spread over the GPUs of its ranks, and this GPU stores only its part. `degrees`
+/// contains the degrees of all vertices; it is used only if rows are packed. Call [`look_ahead`] before a search.
 pub(super) fn make_resident<'a>(
     workspace: &mut Workspace,
     (halves, degrees): ([&'a BlockStore; 2], &[u32]),
@@ -94,8 +95,8 @@ pub(super) fn make_resident<'a>(
         many,
     };
 
-    // If all rows fit, they take memory first. Otherwise the head arrays come first, because they save most reads over
-    // the bus.
+    // If all rows fit, they are allocated first. Otherwise the head arrays are allocated first, because they save most
+    // reads over the bus.
     let bytes = own.each_ref().map(|own| slice_bytes::<u32>(own.end - own.start));
     let stay = tuning.rows_on_host || is_packed;
     let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !stay;
@@ -136,7 +137,7 @@ pub(super) fn make_resident<'a>(
     Ok(placed)
 }
 
-/// Reserves GPU memory for up to `most` head arrays.
+/// Allocates up to `most` head arrays in GPU memory.
 fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     for k in 0..most.min(MOST_HEADS) {
         let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
@@ -145,7 +146,7 @@ fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     }
 }
 
-/// Finds the same bounds as [`bound`], from degrees. It is for undirected graphs with packed rows.
+/// Computes the same bounds as [`bound`], from degrees, for undirected graphs with packed rows.
 fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     let upto = |least: u64| {
         let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
@@ -158,15 +159,15 @@ fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     }
 }
 
-/// Finds bounds in the order of vertices, which is by descending degree. The bounds separate vertices with more than
-/// one edge, vertices with many edges, and vertices with neighbours in each head array.
+/// Finds vertex bounds. Vertices are in the order of descending degree, so each bound is the exclusive end of the
+/// vertices with a property: more than one edge, many edges, or neighbours in a certain head array.
 fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
     let kernel = workspace.kernel(&PREPARE, "bfs_bounds")?;
     let vertices = u64::from(graph.vertices);
-    // SAFETY: the arguments match the kernel's; starts of rows are in place.
+    // SAFETY: the arguments match the kernel's; row offsets are in GPU memory.
     unsafe { queue.launch(&kernel, queue.grid(vertices), (*graph, bounds.address()))? };
     let mut found = [0; BOUNDS as usize];
     queue.read(bounds, &mut found)?;
@@ -176,7 +177,7 @@ fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     Ok(())
 }
 
-/// Copies the entries `wanted` of a half of the rows to `to`, in GPU memory.
+/// Copies the entries with indices `wanted` in one half of the rows to the GPU memory `to`.
 fn upload(
     workspace: &mut Workspace,
     graph: &BlockStore,
@@ -196,8 +197,9 @@ fn upload(
     workspace.uploader.upload(&parts, check_cancelled)?.wait()
 }
 
-/// Fills the arrays of first neighbours. Counts the leaves (vertices with one edge) next to each vertex. Rows must be
-/// in place, on all GPUs if they are spread. `scratch` has one word per vertex.
+/// Fills the arrays of first neighbours, and counts the leaves (vertices with one edge) that are neighbours of each
+/// vertex. All rows must have been copied before, on all GPUs if rows are spread. `scratch` has one 32-bit word per
+/// vertex.
 pub(super) fn look_ahead(
     workspace: &Workspace,
     placed: &BfsDeviceGraph<'_>,
@@ -231,7 +233,8 @@ pub(super) fn look_ahead(
     queue.finish()
 }
 
-/// Returns the error for a graph with so many vertices of large degree that their leaf counts do not fit GPU memory.
+/// Returns the error for a graph with so many vertices of large degree that their leaf counts do not fit in GPU
+/// memory.
 fn too_small(workspace: &Workspace, sizes: &BfsBufferSizes, graph: &BfsGraph) -> Error {
     let needed = sizes.bytes(graph.many.into());
     match workspace.arena.check_size(needed, super::PURPOSE) {

@@ -6,7 +6,7 @@ use crate::algo::searches::gpu::GpuRows;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
-/// Maximum number of head arrays, which store neighbours after the first.
+/// Maximum number of head arrays, each of which stores up to four neighbours per vertex, after the first neighbour.
 pub(super) const MOST_HEADS: usize = constant(BFS.1, "BFS_MOST_HEADS") as usize;
 /// Maximum number of GPUs that search together.
 pub(super) const MOST_GPUS: usize = constant(BFS.1, "BFS_MOST_GPUS") as usize;
@@ -53,7 +53,7 @@ pub(super) struct BfsQueue {
     pub rows: u64,
 }
 
-/// Addresses and parameters of a search, which kernels get as an argument.
+/// Addresses and parameters of a search: an argument of the kernels.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct BfsArguments {
@@ -92,7 +92,7 @@ pub(super) struct BfsState {
     pub finished: u32,
 }
 
-/// Statistics of one level of a search.
+/// Statistics of one level of a search, as kernels write them.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct LevelRecord {
@@ -103,7 +103,7 @@ pub(super) struct LevelRecord {
     pub up: u64,
 }
 
-/// Counts that a GPU sends to another GPU at a barrier, and the number of the barrier.
+/// Counts that a GPU sends to another GPU at a barrier, and the sequence number of the barrier.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BarrierCounts {

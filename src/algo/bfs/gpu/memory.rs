@@ -1,4 +1,4 @@
-//! The GPU memory of searches, apart from the graph.
+//! GPU memory of a search, apart from the graph.
 
 use super::buffer_sizes::BfsBufferSizes;
 use super::kernel_structs::{BfsQueue, BfsState, GpuBarriers, LevelRecord};
@@ -18,7 +18,7 @@ pub(super) struct BfsMemory {
 }
 
 impl BfsMemory {
-    /// Reserves the arrays in an arena (the GPU memory of a rank). `is_shared` says whether several GPUs search
+    /// Allocates the arrays in an arena (the GPU memory of a rank). `is_shared` says whether several GPUs search
     /// together and need barriers.
     ///
     /// # Errors

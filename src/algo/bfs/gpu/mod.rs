@@ -1,15 +1,15 @@
-//! Breadth-first search on a GPU. The method is described in `kernels/bfs_search.cuh`; this module places the data and
-//! runs the searches.
+//! Breadth-first search on a GPU. The method is described in `kernels/bfs_search.cuh`. This module copies the data to
+//! the GPU and runs the searches.
 //!
-//! GPU memory contains the starts of rows, the first neighbours of all vertices, bitmaps, parents and queues: at least
-//! 17 bytes per vertex plus the queues ([`least_bytes`]). If rows fit, they are in GPU memory too. Otherwise they stay
-//! in pinned host memory, and kernels read them over the bus. Up to eight *head arrays* hold neighbours after the
-//! first, as far as there is room. The first head array has up to four neighbours per vertex, the next array the next
-//! four. Most vertices find their parent there, so their rows are not read.
+//! GPU memory contains the row offsets, the first neighbours of all vertices, bitmaps, parents and queues: at least 17
+//! bytes per vertex plus the queues ([`least_bytes`]). If rows fit, they are in GPU memory too. Otherwise they stay in
+//! pinned host memory, and kernels read them over the bus. Up to eight *head arrays*, as many as fit, store neighbours
+//! after the first. The first head array stores up to four neighbours per vertex, the next array the next four. Most
+//! vertices find their parent there, so their rows are not read.
 //!
 //! One launch runs up to `buffer_sizes::RECORDS` levels of a search. Then the host checks for a stop request and
-//! launches again. Ranks with one GPU each on one machine search together (`peers`): each GPU has all rows or, if none
-//! has room for all, rows are spread over the GPUs (`spread`).
+//! launches again. Ranks with one GPU each on one machine search together (`peers`): each GPU stores all rows or, if
+//! they do not fit, rows are spread over the GPUs (`spread`).
 #![allow(unsafe_code)] // kernel launches
 
 mod buffer_sizes;
@@ -44,7 +44,7 @@ use memory::BfsMemory;
 use peers::PeerGpus;
 use programs::{PACKED, PEERS, PROGRAM, SPREAD};
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[bfs] on this graph";
 
 /// Default thresholds at which a GPU changes direction. A bottom-up step takes little more time than a check of every
@@ -67,17 +67,18 @@ pub struct Tuning {
     /// Maximum number of head arrays. A head array stores up to four neighbours of each vertex, after the first
     /// neighbour.
     pub heads: usize,
-    /// Whether rows stay in host memory even if there is room.
+    /// Whether rows stay in host memory even if they fit in GPU memory.
     pub rows_on_host: bool,
-    /// Whether rows are spread over the GPUs that search together even if each has room for all.
+    /// Whether rows are spread over the GPUs that search together even if all rows fit on each.
     pub rows_spread: bool,
-    /// A top-down step from a frontier with at least this many edges may reach vertices without writing them to a
-    /// queue, if the next step is likely to be bottom-up. With fewer edges, a queue costs little.
+    /// Minimum number of edges of a frontier whose top-down step may skip writing the reached vertices to a queue. It
+    /// skips this if the next step is likely to be bottom-up. With fewer edges, a queue costs little.
     pub least_unqueued: u32,
-    /// If several GPUs search together, they divide a frontier with at least this many edges, plus one for every 32
-    /// vertices, among them. Otherwise each GPU follows all edges of the frontier.
+    /// Base of the threshold, in edges, from which GPUs that search together divide a frontier among themselves. The
+    /// threshold is this number plus one edge for every 32 vertices. Below it, each GPU follows all edges of the
+    /// frontier.
     pub least_shared: u32,
-    /// Position assigned to the first entry of each half. Tests set it to reach positions beyond 32 bits.
+    /// Index assigned to the first entry of each half. Tests set it to reach indices that need more than 32 bits.
     pub first_entry: u64,
 }
 
@@ -113,7 +114,7 @@ pub struct GpuSearch<'a> {
     peer_gpus: Option<PeerGpus<'a>>,
     /// Events that mark the start and the end of a search.
     clock: [Event; 2],
-    /// Kernels that check trees; `None` if the host checks them.
+    /// Kernels that check trees; `None` if the host checks trees.
     tree_check: Option<TreeCheck>,
 }
 
@@ -166,8 +167,8 @@ impl<'a> GpuSearch<'a> {
         Self::join(Self::open(of, lease, tuning, budget, check_cancelled, peer_access), peer_access)
     }
 
-    /// Checks `parents`, which have an element for each vertex. They are checked like the tree of a search from `root`
-    /// ([`Search::check`]). If the tree is right, returns the number of reached vertices and the depth.
+    /// Checks `parents`, one element per vertex, like the tree of a search from `root` ([`Search::check`]). If the
+    /// tree is correct, returns the number of reached vertices and the depth.
     ///
     /// # Errors
     /// [`Error::Lost`].

@@ -14,19 +14,19 @@ use crate::graph::direction::Direction;
 use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
 
-/// Byte offsets in the GPU memory (arena) of a rank: two bitmaps, the barriers, the parents, and each half of the rows.
-/// If a GPU has only a part of a half, the offset is the place where the half's first entry would be.
+/// Byte offsets in the GPU memory (arena) of a rank: two bitmaps, the barriers, the parents, and each half of the
+/// rows. If a GPU stores only a part of a half, the offset is that at which the half's first entry would be.
 type Offsets = [u64; 6];
 
-/// Access to the GPU memory of all ranks, for GPUs that search together.
+/// Access to the memory of the GPUs of all ranks, for GPUs that search together.
 #[derive(Clone, Copy)]
 pub struct PeerAccess<'a> {
     pub(super) memory: PeerMemory<'a>,
-    /// Whether rows are spread over the GPUs, because none has room for all.
+    /// Whether rows are spread over the GPUs, because no GPU's memory can store all rows.
     pub(super) is_spread: bool,
 }
 
-/// Link to the other GPUs that search with this one.
+/// Links to the other GPUs that search together with this one.
 pub(super) struct PeerGpus<'a> {
     /// The ranks whose GPUs search.
     pub comm: &'a Comm,
@@ -85,7 +85,7 @@ impl<'a> PeerGpus<'a> {
         SharedSearch { search, peers: self.peers }
     }
 
-    /// Queues a barrier: this GPU waits until all GPUs have reached it.
+    /// Launches a barrier: this GPU waits until all GPUs have reached it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -95,8 +95,8 @@ impl<'a> PeerGpus<'a> {
         unsafe { workspace.queue.launch(&self.barrier, grid, (self.shared(search),)) }
     }
 
-    /// Gathers the parents of all vertices on the GPU of rank 0. `took` is the time of the search on this GPU. Returns
-    /// the time of the slowest GPU. Collective: all ranks must call it.
+    /// Gathers the parents of all vertices on the GPU of rank 0. `took` is the duration of the search on this GPU.
+    /// Returns the duration on the slowest GPU. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -124,9 +124,9 @@ impl<'a> PeerGpus<'a> {
 }
 
 /// Returns access to the GPU memory of all ranks if their GPUs can search together. `halves` are the lower and the
-/// upper half of the rows. Each rank must have its own GPU of one machine, access to the other GPUs, and room for all
-/// rows or for its part of them. Otherwise logs why the GPU of rank 0 searches alone. Collective, on ranks that have a
-/// GPU.
+/// upper half of the rows. The ranks must use different GPUs of one machine that can access each other's memory, and
+/// the memory of each GPU must be large enough for all rows or for the GPU's part of them. Otherwise logs why the GPU
+/// of rank 0 searches alone, and returns `None`. Collective, on ranks that have a GPU.
 pub fn peer_access<'a>(
     peers: &'a gpu::Peers,
     workspace: &Workspace,
@@ -168,8 +168,8 @@ pub fn peer_access<'a>(
     alone("GPUs have no room for all rows together")
 }
 
-/// Returns the bytes that each GPU needs for a search by several GPUs. `entries` has the numbers of entries in its
-/// parts of the lower and of the upper half.
+/// Returns the memory, in bytes, that a GPU needs for a search by several GPUs. `entries` contains the number of
+/// entries in the GPU's part of the lower half and of the upper half.
 fn least_bytes(halves: [&BlockStore; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();
     let vertices = halves[0].layout.rows() >> direction.shift();

@@ -20,7 +20,7 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
     headers: &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
 };
 
-/// GPU program for a search by several GPUs, each of which has all rows.
+/// GPU program for a search by several GPUs, each of which stores all rows.
 pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: PROGRAM.headers };
 
 /// GPU program for rows that are spread over several GPUs. It searches, and fills the arrays of first neighbours.

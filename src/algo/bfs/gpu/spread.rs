@@ -1,18 +1,18 @@
-//! Rows that are spread over the GPUs of a common search, because no GPU has room for all rows.
+//! Division of the rows among GPUs that search together, because no GPU's memory can store all rows.
 //!
-//! Each GPU has consecutive whole rows of each half, with about the same number of entries. Kernels read other rows
-//! from the memory of other GPUs (`half_of` in `kernels/bfs.cuh`).
+//! Each GPU stores a range of consecutive whole rows of each half. All ranges have about the same number of entries.
+//! Kernels read other rows from the memory of the other GPUs (`half_of` in `kernels/bfs.cuh`).
 
 use super::kernel_structs::{MOST_GPUS, SpreadRows};
 use crate::graph::block_store::BlockStore;
 use std::ops::Range;
 
-/// Division of the rows of a half into parts, one for each GPU.
+/// Division of the rows of a half into parts: a range of consecutive rows for each GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowParts {
     /// The first row of each part.
     first: Vec<u32>,
-    /// Number of entries before each part, followed by the number of all entries.
+    /// Number of entries before each part, followed by the total number of entries.
     before: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl RowParts {
                 block += 1;
             }
             if block == half.len() {
-                // The earlier parts have all entries, so this part is empty.
+                // The earlier parts contain all entries, so this part is empty.
                 first.push(half.layout.rows() as u32);
                 before.push(entries);
                 continue;
@@ -43,7 +43,7 @@ impl RowParts {
         RowParts { first, before }
     }
 
-    /// Returns the range of entries in the part of GPU number `gpu`.
+    /// Returns the range of entries in the part of the GPU with index `gpu`.
     pub fn entries(&self, gpu: usize) -> Range<u64> {
         self.before[gpu]..self.before[gpu + 1]
     }
@@ -53,8 +53,9 @@ impl RowParts {
         self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// Returns the parts in the form that kernels read. `entries` has a base address for each GPU. If a GPU has entry
-    /// `i` of the half, the entry lies `i` entries after the base. The base itself may lie outside the GPU's memory.
+    /// Returns the parts in the format that kernels read. `entries` contains a base address for each GPU. Entry `i` of
+    /// the half, if this GPU stores it, lies `i` entries after the base. The base itself may lie outside the GPU's
+    /// memory.
     pub fn spread(&self, entries: &[u64]) -> SpreadRows {
         let mut spread = SpreadRows { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);

@@ -1,9 +1,9 @@
-//! Messages of a search by several ranks. A rank sends claims of vertices to the owners of the vertices. After each
-//! step it sends the vertices that it reached to all ranks.
+//! Messages of a search by several ranks. A rank that reaches another rank's vertex sends a claim to the owner. After
+//! each step, every rank sends the vertices that it reached to all other ranks.
 //!
 //! Messages consist of 64-bit words. A claim is a vertex and its parent. A message about reached vertices starts with
-//! the counts of the sending rank. After the counts comes a list of vertices, two per word, or a bitmap of the vertices
-//! that the rank owns. The shorter of the two is sent.
+//! a format code and the counts of the sending rank. They are followed by a list of vertices, two per word, or by a
+//! bitmap of the vertices that the rank owns, whichever is shorter.
 
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::graph::CpuGraph;
@@ -18,15 +18,15 @@ use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Code of a message that lists reached vertices.
+/// Format code of a message that lists the reached vertices.
 const LIST: u64 = 0;
-/// Code of a message that has reached vertices as a bitmap.
+/// Format code of a message that contains the reached vertices as a bitmap.
 const BITS: u64 = 1;
-/// Number of words before the vertices in a message about reached vertices: the code and four counts.
+/// Number of words before the vertices in a message about reached vertices: the format code and four counts.
 const HEADER: usize = 5;
 /// Prefetch distance, in claims.
 const PREFETCH_DISTANCE: usize = 16;
-/// Number of claims for one rank that are collected before they are sent.
+/// Number of claims that are collected for one rank before they are sent.
 const PIECE: usize = 1 << 8;
 
 /// Exchange of claims and of reached vertices between a rank and the other ranks.
@@ -40,18 +40,18 @@ pub struct ClaimExchange {
     exchanged: RankTraffic,
 }
 
-/// Returns the bytes of the buffers that collect claims for `ranks` ranks.
+/// Returns the size, in bytes, of the buffers that collect claims for `ranks` ranks.
 fn claims_bytes(ranks: usize) -> u64 {
     8 * (PIECE * ranks) as u64
 }
 
-/// Returns the number of words of the longest message about reached vertices. After a narrow step (a step of few
-/// edges), ranks always send a list.
+/// Returns the maximum length, in words, of a message about reached vertices. It is large enough for a list after a
+/// narrow step (a step of few edges), when ranks never send a bitmap.
 fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
 
-/// Returns the bytes of host memory that a [`ClaimExchange`] takes on the rank that `own` describes, in a job on `nodes`
+/// Returns the host memory, in bytes, of a [`ClaimExchange`] on the rank that `own` describes, in a job on `nodes`
 /// machines.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     let ranks = own.ranks;
@@ -70,14 +70,14 @@ impl ClaimExchange {
         Ok(ClaimExchange { ranks, pieces, message, exchanged: RankTraffic::default() })
     }
 
-    /// Returns the traffic with other ranks since the last call.
+    /// Returns the traffic with other ranks since the last call, and resets it to 0.
     pub fn take_exchanged(&mut self) -> RankTraffic {
         std::mem::take(&mut self.exchanged)
     }
 
     /// Begins the exchange of claims in a top-down step. If another rank claims a vertex of this rank, the exchange
-    /// writes the parent to `parents`. The caller sets the vertex's bit in `reached`. In a narrow step (a step of few
-    /// edges) the exchange also lists the claimed vertices. Collective: all ranks must call it.
+    /// writes the parent to `parents`; the caller must set the vertex's bit in `reached`. In a narrow step (a step of
+    /// few edges), the exchange also lists the claimed vertices. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -94,9 +94,10 @@ impl ClaimExchange {
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
 
-    /// Sends all ranks the vertices of this rank that a step reached, and sets the bits of the vertices that other
-    /// ranks reached. Returns the counts of all ranks. After a narrow step, also returns the reached vertices of other
-    /// ranks whose rows are shared by all ranks. Collective: all ranks must call it.
+    /// Sends the vertices of this rank that a step reached to all ranks, and sets the bits of the vertices that other
+    /// ranks reached. Returns the sum of the counts of all ranks. After a narrow step (a step of few edges), also
+    /// returns the vertices that other ranks reached and whose rows all ranks share. Collective: all ranks must call
+    /// it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -152,7 +153,7 @@ impl ClaimExchange {
     }
 }
 
-/// The vertices that a step reached on this rank, and their counts.
+/// The vertices that a step reached on this rank, and the counts of the step.
 pub struct StepReached<'s> {
     /// The graph that is searched.
     pub graph: &'s CpuGraph<'s>,
@@ -167,7 +168,7 @@ pub struct StepReached<'s> {
     pub list: Option<&'s [AtomicU32]>,
 }
 
-/// Exchange of claims of one step, in progress. It processes incoming claims while it sends.
+/// Exchange of the claims of one step. It processes incoming claims while it sends.
 pub struct ClaimRound<'x> {
     round: Round<'x, u64>,
     pieces: &'x mut [Vec<u64>],
@@ -198,7 +199,8 @@ impl ClaimRound<'_> {
     }
 
     /// Sends the remaining claims, and processes the claims from all ranks. Returns the counts of vertices that only
-    /// other ranks claimed. In a narrow step (a step of few edges) also returns the vertices that other ranks claimed.
+    /// other ranks claimed. In a narrow step (a step of few edges), also returns the vertices that other ranks
+    /// claimed.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -256,8 +258,8 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// Reads the next words of a message. Passes each header word after the code to `header`, with its number. Returns
-    /// the remaining words, and the number of the first of them.
+    /// Reads the next words of a message. Calls `header(index, word)` for each header word after the format code.
+    /// Returns those words that follow the header, preceded by the index of the first of them in the message body.
     fn rest<'w>(&mut self, words: &'w [u64], mut header: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
         let head = HEADER.saturating_sub(self.words).min(words.len());
         for (number, &word) in (self.words..).zip(&words[..head]) {
@@ -269,7 +271,7 @@ impl Incoming {
     }
 }
 
-/// Writes vertices to `words` as a list. Returns the number of words.
+/// Writes vertices to `words` as a list, two per word. Returns the number of words.
 fn put_list(vertices: impl Iterator<Item = u32>, words: &mut [u64]) -> usize {
     let mut count = 0;
     for v in vertices {

@@ -1,11 +1,11 @@
 //! Divides vertices into classes by colour, and finds a component in each class.
 //!
-//! Each vertex takes the largest label that reaches it as its colour. Vertices of one component have the same colour.
-//! The vertex that the label belongs to is the root of the colour: it reaches all vertices of the colour. The vertices
-//! that reach it back are its component. The other vertices of the colour become a class of the next round. Classes
-//! shrink fast: on average, half of the vertices that reach a vertex get another colour or join a component. So the
-//! number of rounds grows with the logarithm of the number of vertices. Labels are hashes. If labels descended with the
-//! vertices, a chain of components would take one round per component.
+//! Each vertex has a label, and takes the largest label that reaches it as its colour. Vertices of one component have
+//! the same colour. The vertex that the label belongs to is the root of the colour: it reaches all vertices of the
+//! colour. The vertices that reach it back are its component. The other vertices of the colour become a class of the
+//! next round. Classes shrink fast: on average, half of the vertices that reach a vertex get another colour or join a
+//! component. So the number of rounds grows with the logarithm of the number of vertices. Labels are hashes. If
+//! labels descended with the vertices, a chain of components would take one round per component.
 
 use super::search::{Changed, LIVE, Search, Unpacked, View, Visited, Workers};
 use crate::algo::rows::{Batch, FEW, SPARSE};
@@ -20,8 +20,9 @@ fn label(v: u32) -> u32 {
     hash ^ hash >> 15
 }
 
-/// Gives each live vertex a new class: the largest label that reaches it within its present class. In the first round
-/// only the pivot has a label, and vertices that it does not reach get the class 0. Collective.
+/// Assigns each live vertex (one that is in no component yet) to a new class: the largest label that reaches it
+/// within its present class. In the first round only the pivot has a label, and vertices that it does not reach are
+/// in class 0. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
@@ -65,7 +66,7 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
     Ok(())
 }
 
-/// Gives the colour of `v` to each out-neighbour in the same class that has a smaller colour.
+/// Passes the colour of `v` on to each out-neighbour in the same class that has a smaller colour.
 fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Batch<'_>) {
     let (own, colour) = (view.of(v), view.marks[0][v as usize].load(Relaxed));
     view.rows.each(v, Out, unpacked, |w| {

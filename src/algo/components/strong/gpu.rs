@@ -1,4 +1,4 @@
-//! The phases on a GPU. `kernels/strong.cu` describes the method.
+//! The phases of a search for strongly connected components on a GPU. `kernels/strong.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::Phase;
@@ -20,13 +20,14 @@ pub(in crate::algo::components) static PROGRAM: ProgramSource =
     ProgramSource { name: "strong.cu", text: TEXT, headers: &[COMMON, FRONTIER, GRID_BARRIER, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../../kernels/strong.cu");
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, as named in error messages.
 const PURPOSE: &str = "strong [components] on this graph, with all its rows";
-/// Minimum number of entries of vertices that are listed separately.
+/// Minimum number of row entries of a vertex that kernels put into a separate list.
 const LONG: u64 = constant(FRONTIER.1, "LONG") as u64;
-/// Maximum number of vertices of steps that one block of threads takes alone.
+/// Maximum number of vertices in a step that a single thread block executes alone.
 const NARROW: u32 = constant(TEXT, "NARROW");
-/// Arguments of kernels that are no [`Phase`].
+/// Kernel arguments in place of a [`Phase`]: for the step that counts neighbours before trimming, and for the one
+/// that lists the live vertices before the first phase.
 const COUNT: u32 = constant(TEXT, "COUNT");
 const START: u32 = constant(TEXT, "START");
 
@@ -38,8 +39,8 @@ const _: () = assert!(
     "as in the kernels"
 );
 
-/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices and `edges` edges in up to
-/// `blocks` blocks.
+/// Returns the minimum GPU memory in bytes for a graph of `vertices` vertices and `edges` edges in up to `blocks`
+/// blocks.
 pub(in crate::algo::components) fn least_bytes(vertices: u64, edges: u64, blocks: u64) -> u64 {
     // A vertex has two rows.
     let rows = windows::most_resident_bytes(2 * vertices, edges, blocks);
@@ -118,8 +119,8 @@ pub(super) struct GpuSearch<'g> {
 }
 
 impl<'g> GpuSearch<'g> {
-    /// Copies the rows to GPU memory, and the components and classes `saved` by an earlier run. If that is empty, every
-    /// vertex is live.
+    /// Copies the rows to GPU memory, and the components and classes `saved` by an earlier run. If `saved` is empty,
+    /// every vertex is live (in no component yet).
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
@@ -188,7 +189,7 @@ impl<'g> GpuSearch<'g> {
         self.arguments.count as usize
     }
 
-    /// Carries out a phase. In the first round, only one vertex gets a label.
+    /// Executes a phase. In the first round, only one vertex has a label.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], with classes unchanged; [`crate::Error::Lost`].
@@ -209,14 +210,14 @@ impl<'g> GpuSearch<'g> {
         self.end(phase as u32)
     }
 
-    /// Begins steps that visit `size` listed vertices.
+    /// Resets the state for steps that begin with a list of `size` vertices.
     fn restart(&self, size: u32) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         queue.fill(self.queued, 0)?;
         queue.write(&[StrongState { size, left: self.entries, ..StrongState::default() }], self.state)
     }
 
-    /// Takes all steps of a phase.
+    /// Executes all steps of a phase.
     fn take_steps(&self, kernel: &Kernel, phase: u32) -> Result<()> {
         let (queue, most) = (&self.gpu.workspace.queue, kernel.blocks_at_once(THREADS, 0)?);
         let mut grid = Grid { blocks: most, threads: THREADS, shared: 0 };
@@ -234,7 +235,8 @@ impl<'g> GpuSearch<'g> {
         }
     }
 
-    /// Replaces the classes of live vertices by what the phase found, and lists the vertices that are still live.
+    /// Replaces the classes of live vertices by the classes and components that the phase found, and lists the
+    /// vertices that are still live.
     fn end(&mut self, phase: u32) -> Result<()> {
         self.launch(&self.end, (self.arguments, phase))?;
         self.arguments.count = self.read()?.live;

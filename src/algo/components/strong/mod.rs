@@ -1,12 +1,12 @@
-//! Strongly connected components of a graph with direction.
+//! Strongly connected components of a directed graph.
 //!
-//! Three phases take turns until every vertex is in a component. All go from frontier to frontier, so a long path does
-//! not take a pass over all rows for each of its vertices.
+//! Three phases alternate until every vertex is in a component. All of them advance from frontier to frontier, so a
+//! long path does not need a pass over all rows for each of its vertices.
 //!
 //! | phase | does |
 //! |---|---|
-//! | trim | repeatedly makes components of single vertices that no edge enters or no edge leaves |
-//! | colour | divides the other vertices into classes, each with a root that reaches all of the class |
+//! | trim | repeatedly makes a component of each vertex without in-edges or without out-edges, and removes it |
+//! | colour | divides the other vertices into classes, each with a root that reaches all vertices of the class |
 //! | assign | makes components of the vertices that reach the root of their class |
 //!
 //! In the first round there is one root, a vertex with many neighbours in both directions. It finds the largest
@@ -14,10 +14,10 @@
 //! vertex may become a root (colouring: Orzan, 2004; both together: Slota, Rajamanickam and Madduri, 2014). Components
 //! do not depend on the order in which threads and ranks work.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `gpu` | the phases on a GPU |
-//! | `search` | the arrays, and the step that all phases take: threads and ranks visit the vertices of a list |
+//! | `search` | the arrays, and the step of which all phases consist: threads and ranks visit the vertices of a list |
 //! | `trim` | vertices that are components by themselves |
 //! | `colour` | classes and components |
 //! | `verify` | computes the components again by Tarjan's algorithm |
@@ -46,19 +46,19 @@ use search::{LIVE, Search, Workers};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Returns the bytes of memory that one of `ranks` ranks takes for a graph of `vertices` vertices.
+/// Returns the memory in bytes that each of `ranks` ranks takes for a graph of `vertices` vertices.
 pub(super) fn bytes(vertices: u64, ranks: usize) -> u64 {
     let pieces = if ranks > 1 { 8 * Comm::PIECE as u64 } else { 0 };
     search::bytes(vertices) + pieces
 }
 
-/// Returns an estimate of the bytes that all ranks send. Each vertex is sent four times to every other rank, in 8
-/// bytes: when it is trimmed, found in each direction, and coloured again in a later round.
+/// Estimates the number of bytes that all ranks together send. Each vertex is sent four times to every other rank, in
+/// 8 bytes each time: when it is trimmed, found in each direction, and coloured again in a later round.
 pub(super) fn sent(vertices: u64, ranks: usize) -> u64 {
     4 * 8 * (ranks as u64 - 1) * vertices
 }
 
-/// A part of the work, after which the state can be saved.
+/// A phase of a round. The state can be saved between phases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     #[default]
@@ -72,14 +72,14 @@ enum Phase {
 struct Progress {
     /// The phase that comes next.
     phase: Phase,
-    /// Number of times that components were assigned.
+    /// Number of complete rounds.
     rounds: u64,
     /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
 impl Progress {
-    /// Carries out the phase that comes next. Collective.
+    /// Executes the phase that comes next. Collective.
     fn advance(&mut self, engine: &mut Engine<'_>, workers: Workers<'_>) -> Result<()> {
         engine.advance(self.phase, self.rounds == 0, workers)?;
         self.phase = match self.phase {
@@ -92,15 +92,15 @@ impl Progress {
     }
 }
 
-/// The device that carries out phases.
+/// The device that executes the phases.
 enum Engine<'g> {
     Cpu(Box<Search<'g>>),
     Gpu(Box<GpuSearch<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. CPUs are used if there are several ranks. `saved` has the components and classes that rank 0
-    /// has loaded; empty without a checkpoint and on other ranks. Collective.
+    /// Chooses the device. CPUs are used if there are several ranks. `saved` contains the components and classes that
+    /// rank 0 has loaded. It is empty without a checkpoint, and on other ranks. Collective.
     fn open<'r: 'g>(
         (graph, degrees): (&'g Graph, &'g [u32]),
         saved: &[u32],
@@ -121,7 +121,7 @@ impl<'g> Engine<'g> {
         devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
-    /// Begins a phase. Returns the number of live vertices.
+    /// Begins a phase. Returns the number of live vertices (those in no component yet).
     fn begin(&mut self) -> usize {
         match self {
             Engine::Cpu(search) => search.begin(),
@@ -129,7 +129,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Carries out a phase. If a stop interrupts it, the components and classes found so far are valid. Collective.
+    /// Executes a phase. If a stop interrupts it, the components and classes found so far are valid. Collective.
     fn advance(&mut self, phase: Phase, is_first: bool, workers: Workers<'_>) -> Result<()> {
         match (self, phase) {
             (Engine::Gpu(search), _) => search.advance(phase, is_first),
@@ -222,12 +222,12 @@ fn load(saved: &Saved, vertices: u64) -> Result<((u64, Progress), &[u32])> {
     }
 }
 
-/// Returns true if every vertex that represents a component is in that component.
+/// Returns true if every vertex that represents a component belongs to that component.
 fn is_valid(of: &[u32]) -> bool {
     of.iter().filter(|&&of| of & LIVE == 0).all(|&root| of.get(root as usize) == Some(&root))
 }
 
-/// Checks that the checkpoint `saved` is one of strong components. Returns the number of components in it.
+/// Checks that `saved` is a checkpoint of strongly connected components. Returns the number of components in it.
 ///
 /// # Errors
 /// [`Error::Corrupt`].

@@ -15,11 +15,11 @@ use std::mem::swap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Bit that is set in [`Search::of`] while a vertex is in no component. The other bits are then its class. A directed
-/// graph has fewer than 2^31 vertices, because each has two rows.
+/// Bit that is set in [`Search::of`] while a vertex is *live*, that is, in no component yet. The other bits are then
+/// its class. A directed graph has fewer than 2^31 vertices, because each has two rows.
 pub(super) const LIVE: u32 = 1 << 31;
 
-/// Returns the bytes of memory that a search of `vertices` vertices takes.
+/// Returns the memory in bytes that a search of `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {
     6 * 4 * vertices + 8 * vertices.div_ceil(64)
 }
@@ -88,12 +88,12 @@ pub(super) enum Visited {
     Live,
 }
 
-/// The values that a step changes, and that ranks exchange.
+/// Kind of value per vertex that a step changes, and that ranks send each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changed {
-    /// Components, which replace classes.
+    /// The component of the vertex, which replaces its class.
     Components,
-    /// Colours, which grow.
+    /// The colour of the vertex, which only increases.
     Colours,
 }
 
@@ -104,8 +104,8 @@ pub(super) struct Search<'g> {
     /// For each vertex in a component, the vertex that represents the component. For other vertices, [`LIVE`] and the
     /// class. Vertices of one component have the same class, so the search ignores edges between classes.
     pub of: Buffer<AtomicU32>,
-    /// While the search trims, an in-neighbour and an out-neighbour of each vertex. Otherwise the first array has the
-    /// colours, and the second is unused.
+    /// While the search trims, one live in-neighbour and one live out-neighbour of each vertex. Otherwise the first
+    /// array contains the colours, and the second is unused.
     pub marks: [Buffer<AtomicU32>; 2],
     /// Vertices that were live when the phase began, ascending.
     pub live: VertexList,
@@ -114,14 +114,14 @@ pub(super) struct Search<'g> {
     next: VertexList,
     /// Bitmap of the vertices in `next`, for steps that may find a vertex more than once.
     queued: Buffer<AtomicU64>,
-    /// Whether large lists are sorted before a step. They are sorted if the memory of some rank has no room for all
-    /// blocks.
+    /// Whether large lists are sorted before a step. They are sorted if not all blocks fit in the memory of some
+    /// rank.
     sorts: bool,
     steps: u64,
 }
 
 impl<'g> Search<'g> {
-    /// Reserves the arrays, with every vertex live, and then calls `rows`, which divides the vertices among ranks.
+    /// Allocates the arrays, with every vertex live, and then calls `rows`, which divides the vertices among ranks.
     /// Collective.
     ///
     /// # Errors
@@ -168,9 +168,9 @@ impl<'g> Search<'g> {
         live.vertices().iter().copied().max_by_key(|&v| (pairs(v), Reverse(v)))
     }
 
-    /// Calls `visit` with each vertex of a list. `visit` reads the row of the vertex in direction `way`, and pushes the
-    /// vertices that it finds to its batch. Afterwards `list` has these vertices. All ranks visit all vertices of a
-    /// small list. They divide a large list among them. Collective.
+    /// Calls `visit` with each vertex of a list. `visit` reads the row of the vertex in direction `way`, and pushes
+    /// the vertices that it finds to its batch. Afterwards `list` contains these vertices. Every rank visits all
+    /// vertices of a small list. A large list is divided among the ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -230,7 +230,8 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
-    /// Sends the values of the vertices that each rank has found to all ranks. Collective.
+    /// Sends to all ranks the values of the vertices that this rank has found, and receives those of the others.
+    /// Collective.
     fn exchange(&mut self, changed: Changed, comm: &Comm) {
         let Search { rows, of, marks, list, next, queued, .. } = self;
         for &mut v in list.vertices() {

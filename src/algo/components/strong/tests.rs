@@ -1,4 +1,4 @@
-//! Tests the phases on graphs in memory, against the sets of vertices that each vertex reaches.
+//! Tests of the phases on graphs in memory. Results are compared with the sets of vertices that each vertex reaches.
 
 use super::search::{LIVE, Search};
 use super::{Engine, Progress};
@@ -10,8 +10,8 @@ use crate::memory::plain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Returns for each vertex of a model the smallest vertex of its component, and the number of rounds. Every phase
-/// starts from the data that a checkpoint has.
+/// Finds the components of a test graph. Returns the smallest vertex of each vertex's component, and the number of
+/// rounds. Every phase starts from the data that a checkpoint contains.
 fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
     let (graph, comm, budget) = (model.graph(Path::new("none"), 500), Comm::Solo, budget(1 << 26));
     let rows = model.heads.iter().zip(&model.tails);
@@ -71,7 +71,7 @@ fn random_graphs_have_the_components_of_mutual_reach() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 33) % u64::from(below)) as u32
     };
-    // With loops and repeated edges, around the density at which a large component appears.
+    // With self-loops and repeated edges, around the density at which a large component appears.
     for (vertices, edges) in [(1, 3), (2, 3), (5, 9), (30, 30), (60, 75), (120, 200), (200, 240), (200, 500)] {
         for _ in 0..12 {
             compare(&(0..edges).map(|_| [dice(vertices), dice(vertices)]).collect::<Vec<_>>());
@@ -100,7 +100,7 @@ fn a_long_cycle_is_a_component_and_a_long_path_is_none() {
     assert!(rounds == 1 && of.iter().all(|&of| of == 0));
 }
 
-/// If labels descended, each round would find only one component.
+/// Checks that a chain of components takes few rounds. If labels descended, each round would find only one component.
 #[test]
 fn a_chain_of_components_takes_few_rounds() {
     let pairs = 20_000;

@@ -1,16 +1,16 @@
 //! Finds vertices that are components by themselves, because no edge enters or no edge leaves them.
 //!
 //! A vertex without a live neighbour of its class in one direction is on no cycle. Its removal may leave a neighbour
-//! without a live neighbour in that direction. Each vertex keeps a live neighbour in each direction, and looks for the
-//! next one in its row only when that neighbour is removed. So all steps together read each row once.
+//! without a live neighbour in that direction. For each vertex, one live neighbour in each direction is stored. The
+//! next one is looked up in the row only when that neighbour is removed. So all steps together read each row once.
 
 use super::search::{Changed::Components, LIVE, Search, Unpacked, View, Visited, Workers};
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{self, In, Out};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Makes a component of each vertex without a live in-neighbour or out-neighbour in its class, until all remaining
-/// vertices have both. Collective.
+/// Makes each vertex that has no live in-neighbour or no live out-neighbour in its class a component by itself, until
+/// every remaining vertex has both. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -41,7 +41,7 @@ pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> 
 /// if there is no such neighbour.
 fn is_removed(view: &View<'_>, v: u32, way: EdgeDirection, unpacked: &mut Unpacked) -> bool {
     let (own, mark) = (view.of(v), &view.marks[usize::from(way == Out)][v as usize]);
-    // Neighbours before the mark are not live. 0 is the mark of a vertex that has not looked for a neighbour yet.
+    // Neighbours before the mark are not live. 0 is the mark of a vertex for which no neighbour was looked up yet.
     let from = mark.load(Relaxed);
     if own & LIVE == 0 || from != 0 && view.of(from) == own {
         return false;

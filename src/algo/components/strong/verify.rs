@@ -13,10 +13,10 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: the index of its next edge, its number, its low point, and a place on the path
-/// and on the stack.
+/// Memory in bytes per id: the index of its next edge, its visit number, its low point, and an entry on the path and
+/// on the stack.
 const ID_BYTES: u64 = 24;
-/// Number that marks a vertex whose component is known.
+/// Visit number of a vertex whose component is known.
 const DONE: u32 = u32::MAX;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
@@ -52,7 +52,8 @@ fn smallest_of_components(list: &EdgeList, results: &Results<'_>) -> Result<Buff
     let (rows, budget) = (results.info.ids as usize, results.budget);
     let mut next = list.starts(rows, budget)?;
     let buffer = || -> Result<Buffer<u32>> { budget.zeroed(rows, "components to verify by (16 bytes for each id)") };
-    // Numbers begin at 1. Once the component of a vertex is known, `low` has the smallest row of the component.
+    // Visit numbers begin at 1. Once the component of a vertex is known, `low` contains the smallest row of the
+    // component.
     let (mut numbers, mut low, mut path, mut stack) = (buffer()?, buffer()?, buffer()?, buffer()?);
     let (mut number, mut length, mut height) = (0, 0, 0);
     for first in 0..rows {

@@ -1,9 +1,10 @@
 //! Articulation points and bridges of an undirected graph, from its depth-first forest (Hopcroft and Tarjan: Efficient
 //! algorithms for graph manipulation, CACM 1973).
 //!
-//! The low point of a vertex is the smallest preorder number of all vertices in its subtree and their neighbours.
-//! Neighbours that are parents do not count. First, all threads find the smallest preorder number in the row of each
-//! vertex. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
+//! The low point of a vertex is the smallest preorder number of all vertices in its subtree and their neighbours. For
+//! each vertex, its own parent does not count as a neighbour. First, all threads find the smallest preorder number in
+//! the row of each vertex. Then one thread propagates low points up the tree, from the last vertex in preorder to the
+//! first.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -13,7 +14,7 @@ use crate::memory::{Budget, Buffer, cells, prefetch};
 use crate::process::signals;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of vertices that a thread takes at a time.
+/// Number of vertices that a thread processes at a time.
 const PART: usize = 2048;
 /// Prefetch distance, in entries of a row.
 const PREFETCH_DISTANCE: usize = 16;
@@ -35,7 +36,7 @@ pub(in crate::algo::dfs) struct Articulation {
 }
 
 impl Articulation {
-    /// Returns the bytes of memory that the computation takes for `vertices` vertices.
+    /// Returns the memory in bytes that the computation takes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }

@@ -1,6 +1,5 @@
-//! Finds a cycle among the vertices that a depth-first search reached: a cycle of several vertices, or a loop (an edge
-//! from a vertex to itself). Rows have no loops, so loops are found in the first pass over the input or in another
-//! pass.
+//! Finds a cycle among the vertices that a depth-first search reached: a cycle of several vertices, or a self-loop.
+//! Rows contain no self-loops, so these are found in the first pass over the input or in another pass.
 
 use super::strong::Strong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
@@ -18,11 +17,11 @@ use crate::prepare::relabel;
 pub(in crate::algo::dfs) enum Cycle {
     /// There is no cycle. A topological order exists.
     No,
-    /// A loop at this vertex, which has the smallest id of all reached vertices with a loop.
+    /// A self-loop at this vertex, which has the smallest id of all reached vertices with a self-loop.
     Loop(InputId),
     /// A cycle of at least two vertices. Each has an edge to the next one, and the last has an edge to the first.
     Of(Buffer<u32>),
-    /// There is no cycle except loops, and it is unknown whether a reached vertex has a loop.
+    /// There is no cycle except possibly self-loops: it is unknown whether a reached vertex has one.
     Unknown,
 }
 
@@ -30,15 +29,16 @@ pub(in crate::algo::dfs) enum Cycle {
 #[derive(Clone, Copy)]
 pub(in crate::algo::dfs) struct ReachedVertices<'a> {
     pub tree: &'a DfsTree,
-    /// The source, if it has no edges except loops. It is then not in `tree`.
+    /// The source, if it has no edges except self-loops. It is then not in `tree`.
     pub own: Option<InputId>,
-    /// Whether all vertices are reached, including vertices with no edges except loops. A forest reaches all.
+    /// Whether all vertices are reached, including vertices that have no edges other than self-loops. This is true for
+    /// a forest.
     pub all: bool,
 }
 
 impl Cycle {
-    /// Looks for a cycle among the `reached` vertices, in the rows and in the facts that the first pass over the input
-    /// stored.
+    /// Looks for a cycle among the `reached` vertices, in the rows and in the self-loop data that the first pass over
+    /// the input stored.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of reading the stored order of vertices.
@@ -62,13 +62,15 @@ impl Cycle {
         })
     }
 
-    /// Returns the loop with the smallest id, or [`Cycle::No`]. `pairs` has the loops of reached vertices in the input.
+    /// Returns the self-loop at the reached vertex with the smallest id, or [`Cycle::No`]. `pairs` is the result of
+    /// looking for self-loops in the input.
     pub fn by_loops(pairs: &PairCounts, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
     }
 
-    /// Returns the number of vertices of the cycle: 0 if there is no cycle, `None` if that is unknown.
+    /// Returns the number of vertices of the cycle: 0 if there is no cycle, `None` if it is unknown whether there is
+    /// one.
     pub fn length(&self) -> Option<u64> {
         match self {
             Cycle::No => Some(0),
@@ -87,7 +89,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the number by which columns of ids refer to the vertex at index `place` of the cycle.
+    /// Returns the value that represents the vertex at index `place` of the cycle in id columns.
     pub fn number(&self, place: u64, ids: &InputIds) -> u64 {
         match self {
             Cycle::Of(vertices) => ids.number(Vertex(vertices[place as usize])),
@@ -103,7 +105,8 @@ impl Cycle {
 }
 
 impl ReachedVertices<'_> {
-    /// Returns true if the vertex with dense id `id` was reached. The vertex may have no edges except loops.
+    /// Returns true if the vertex with dense id `id` was reached. Also works for a vertex without edges except
+    /// self-loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
         if self.all || self.own.is_some_and(|own| ids.find(own) == Some(id)) {
             return Ok(true);
@@ -112,7 +115,7 @@ impl ReachedVertices<'_> {
         Ok(relabel::vertex(order.ids()?, id).is_some_and(|Vertex(v)| self.tree.pre(v) != NONE))
     }
 
-    /// Makes each reached vertex its own partner in `partners`, so that [`PairCounts::count`] finds its loops.
+    /// Makes each reached vertex its own partner in `partners`, so that [`PairCounts::count`] finds its self-loops.
     pub fn as_pairs(&self, ids: &InputIds, partners: &mut [u32]) {
         let mut put = |DenseId(id): DenseId| {
             if let Some(partner) = partners.get_mut(id as usize) {

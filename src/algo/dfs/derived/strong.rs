@@ -1,12 +1,12 @@
 //! Strongly connected components and a cycle of a directed graph, from its depth-first forest (Tarjan: Depth-first
-//! search and linear graph algorithms, SIAM Journal on Computing 1972). Rows have no loops, so the driver looks for
-//! loops elsewhere.
+//! search and linear graph algorithms, SIAM Journal on Computing 1972). Rows contain no self-loops; `derived/cycle.rs`
+//! looks for them elsewhere.
 //!
 //! Vertices are processed in postorder. Each edge of a vertex leads to a vertex that was reached before this one was
-//! left. The low point of a vertex is the smallest preorder number among its out-neighbours that are in no component
-//! yet, and the low points of its children. If the low point is the vertex's own preorder number, a component is
-//! complete: the vertex and its descendants that are in no component yet. The order of vertices is known, so rows are
-//! prefetched.
+//! finished. The low point of a vertex is the smallest of its own preorder number, the preorder numbers of its
+//! out-neighbours that are in no component yet, and the low points of its children. If the low point is the vertex's
+//! own preorder number, a component is complete: the vertex and its descendants that are in no component yet. The
+//! postorder is known in advance, so rows are prefetched.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -23,18 +23,19 @@ const STRIDE: usize = 1 << 16;
 
 /// The strongly connected components of a graph.
 pub(in crate::algo::dfs) struct Strong {
-    /// For each vertex, the vertex that identifies its component; [`NONE`] if it was not reached.
+    /// For each vertex, the representative of its component: the vertex of the component that was reached first.
+    /// [`NONE`] if the vertex was not reached.
     component: Buffer<u32>,
     /// Number of components.
     pub components: u64,
     /// Number of vertices of the largest component.
     pub largest: u64,
-    /// A back edge: the first vertex has an edge to the second, which is its ancestor. `None` if there is no back edge.
+    /// A back edge as a pair: a vertex, and an ancestor to which it has an edge. `None` if there is no back edge.
     back: Option<[u32; 2]>,
 }
 
 impl Strong {
-    /// Returns the bytes of memory that the computation takes for `vertices` vertices.
+    /// Returns the memory in bytes that the computation takes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }
@@ -87,7 +88,7 @@ impl Strong {
         Ok(Strong { component, components, largest, back })
     }
 
-    /// Returns the vertex that identifies the component of `v`.
+    /// Returns the representative of the component of `v`: its vertex that was reached first.
     pub fn of(&self, v: u32) -> u32 {
         self.component[v as usize]
     }

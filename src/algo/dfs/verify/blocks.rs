@@ -1,9 +1,10 @@
 //! Computes articulation points and bridges again, by joining edges that are on a common cycle.
 //!
-//! An edge from a vertex to an ancestor closes a cycle with the tree edges between them. All edges of cycles that share
-//! an edge form a *block* (a biconnected component). A tree edge is identified by its lower end, and joined to the tree
-//! edge above it if both are on a cycle. An edge that is a block by itself is a bridge, and a vertex at which two
-//! blocks meet is an articulation point. Edges may come in any order, several times, and from several threads.
+//! An edge from a vertex to an ancestor closes a cycle with the tree edges between them. Cycles that share an edge
+//! belong to the same *block* (biconnected component). A tree edge is identified by its lower end, and joined to the
+//! tree edge above it if both are on a common cycle. An edge that is a block by itself is a bridge, and a vertex at
+//! which two blocks meet is an articulation point. Edges may come in any order, several times, and from several
+//! threads.
 
 use super::columns::DfsColumns;
 use super::repeats::Repeats;
@@ -18,9 +19,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const POINT: u8 = 1;
 /// Mark bit of a vertex whose edge to its parent is a bridge according to the columns.
 const BRIDGE: u8 = 2;
-/// Mark bit of a vertex that is the top of one block of edges.
+/// Mark bit of a vertex that is the top of at least one block of edges.
 const BLOCK: u8 = 4;
-/// Mark bit of a vertex that is the top of several blocks of edges.
+/// Mark bit of a vertex that is the top of two or more blocks of edges.
 const SECOND: u8 = 8;
 /// Mark bit of a vertex whose edge to its parent is in the same block as the edge to one of its children.
 const JOINED: u8 = 16;
@@ -75,7 +76,7 @@ impl BlockCheck {
         }
     }
 
-    /// Compares the marks in the columns and the reported numbers with the computed blocks. All edges must have been
+    /// Compares the marks in the columns and the reported counts with the computed blocks. All edges must have been
     /// joined before.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Reads the columns that a depth-first search wrote. Vertices are given by their position in the order of vertices.
+//! Reads the columns that a depth-first search wrote. Vertices are given by their index in the order of vertices.
 
 use super::wrong;
 use crate::algo::Results;
@@ -14,13 +14,13 @@ const STRIDE: u64 = 1 << 20;
 pub(super) struct DfsColumns<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
-    /// Row number of the source in the columns, if it has no edges.
+    /// Row index of the source in the columns, if it has no edges.
     pub own: Option<u64>,
 }
 
 impl DfsColumns<'_> {
     /// Calls `each` with every vertex that has an edge and the vertex's value in the column `name`. The vertex is given
-    /// by its position in the order of vertices. A source without edges must have the value `own`, and other vertices
+    /// by its index in the order of vertices. A source without edges must have the value `own`, and other vertices
     /// without edges the value -1.
     ///
     /// # Errors
@@ -47,9 +47,9 @@ impl DfsColumns<'_> {
         Ok(())
     }
 
-    /// Returns the vertex to which the value `number` of a column refers, as a position in the order of vertices.
-    /// Returns `None` if the vertex has no edge. `reached` says whether the value belongs to a reached vertex. Only
-    /// then may -1 be an id.
+    /// Returns the vertex to which the value `number` of an id column refers, as an index in the order of vertices;
+    /// `None` if the vertex has no edge. `reached` is whether the row of the value belongs to a reached vertex. Only
+    /// then can -1 be an id.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();

@@ -1,11 +1,11 @@
 //! Checks strongly connected components, a topological order, and a cycle of two or more vertices against the edges of
 //! a graph.
 //!
-//! Components are right if no two of them reach each other, and if all vertices within a component reach each other. An
-//! edge to another component must lead to a component that was left earlier, so no two components reach each other. The
-//! first vertex of a component reaches all others by tree paths, which stay inside the component. Each other vertex
-//! must have a path, through its descendants, to an earlier vertex of its component. So it finally reaches the first
-//! vertex.
+//! Components are correct if no two of them reach each other, and if all vertices within a component reach each other.
+//! An edge to another component must lead to a component that was finished earlier, so no two components reach each
+//! other. The first vertex of a component reaches all others by tree paths, which stay inside the component. Each other
+//! vertex must have a path, through its descendants, to an earlier vertex of its component. So it finally reaches the
+//! first vertex.
 
 use super::columns::DfsColumns;
 use super::cycle::CycleCheck;
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(super) struct ComponentCheck {
     /// For each vertex, the first vertex of its component.
     first: Buffer<u32>,
-    /// The position of each vertex in the topological order, if there is such an order.
+    /// The position of each vertex in the topological order; `None` if the results contain no such order.
     places: Option<Buffer<u32>>,
     /// For each vertex, the smallest preorder of its out-neighbours in the same component.
     low: Buffer<AtomicU32>,
@@ -113,7 +113,7 @@ impl ComponentCheck {
             let what = format!("{components} components, the largest of {largest}, the job reports {reported:?}");
             return Err(wrong(&what));
         }
-        // A cycle of length 1 is a loop, which joins no vertices.
+        // A cycle of length 1 is a self-loop, which joins no vertices.
         if strong.cycle_length.is_none_or(|length| length <= 1) != (components == found.reached) {
             return Err(wrong("the report has a cycle and the components have none, or the other way round"));
         }

@@ -1,5 +1,5 @@
-//! Checks the cycle in the columns and in the report against the edges of a graph. To check loops, it reads the input
-//! again.
+//! Checks the cycle in the columns and in the report against the edges of a graph. To check self-loops, it reads the
+//! input again.
 
 use super::columns::DfsColumns;
 use super::wrong;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The cycle in the columns, and which of its edges were seen in the graph.
 pub(super) struct CycleCheck {
-    /// The successor of each vertex on the cycle; [`NONE`] for other vertices. Empty if the results have no cycle of
+    /// The successor of each vertex on the cycle; [`NONE`] for other vertices. Empty if the results contain no cycle of
     /// two or more vertices.
     next: Buffer<u32>,
     /// Bitmap of vertices: set if the edge from the vertex to its successor was seen.
@@ -25,7 +25,7 @@ pub(super) struct CycleCheck {
 }
 
 impl CycleCheck {
-    /// Reads the cycle that was written, and compares it with the report. For a loop, the file contains only its
+    /// Reads the cycle that was written, and compares it with the report. For a self-loop, the file contains only its
     /// vertex.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl CycleCheck {
         }
     }
 
-    /// Returns the ends of an edge of the cycle that was not seen.
+    /// Returns the two ends of an edge of the cycle that was not seen, if any.
     pub fn lacks(&self) -> Option<[u32; 2]> {
         let is_seen = |v: u32| self.seen[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
         let lacks = |&(v, next): &(u32, u32)| next != NONE && !is_seen(v);
@@ -90,8 +90,8 @@ impl CycleCheck {
     }
 }
 
-/// If the results have no cycle of two or more vertices, checks the reported loop. It must be the loop with the
-/// smallest id at a vertex whose row number `counts` accepts.
+/// If the results contain no cycle of two or more vertices, checks the reported self-loop. Of all self-loops at
+/// vertices whose row index `counts` accepts, it must have the smallest id.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].
@@ -118,7 +118,7 @@ pub(super) fn check_loops(
                 })?;
             Some(firsts.into_iter().flatten().min())
         }
-        // A prepared graph stores only the first loop.
+        // A prepared graph stores only the first self-loop.
         EdgeSource::Blocks(_) => match info.first_loop {
             Some(first) if counts(first) => Some(Some(first)),
             Some(_) if info.loops == 1 => Some(None),

@@ -1,4 +1,4 @@
-//! Counts how often the edges of a tree are in the input.
+//! Counts how often the input contains each edge of a tree.
 
 use crate::algo::EdgeSource;
 use crate::algo::dfs::record::DfsTree;
@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// For each vertex, the number of times that the input has the edge to its parent. Counts in each direction stop at 2.
+/// For each vertex, the number of times that the input contains the edge between it and its parent. The count of each
+/// direction stops at 2.
 pub(super) struct Repeats {
-    /// For each vertex, the count of edges from its parent in the lower 16 bits, and to its parent in the upper 16
-    /// bits.
+    /// For each vertex, two counts: edges from its parent (lower 16 bits), and edges to its parent (upper 16 bits).
     counts: Buffer<AtomicU32>,
     /// Whether the input lists each edge from both ends.
     both_ends: bool,

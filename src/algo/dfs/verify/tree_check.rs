@@ -16,7 +16,7 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices that a thread takes at a time.
+/// Number of vertices that a thread processes at a time.
 const PART: usize = 1 << 14;
 
 /// A depth-first tree, with the data to check it against the edges of a graph.
@@ -24,17 +24,17 @@ pub(super) struct TreeCheck<'a> {
     tree: &'a DfsTree,
     numbers: &'a TreeNumbers,
     direction: Direction,
-    /// Index in `children` of the first child of each vertex, and the number of all children.
+    /// Index in `children` of the first child of each vertex, followed by the number of all children.
     first: Buffer<u32>,
     /// The children of all vertices, in the order in which they were reached.
     children: Buffer<u32>,
     /// Bitmap of vertices: set if an edge from the parent was seen.
     seen: Buffer<AtomicU32>,
-    /// Biconnected components, if articulation points and bridges were computed.
+    /// Check of articulation points and bridges, if they were computed.
     pub blocks: Option<BlockCheck>,
     /// Counts of tree edges in the input, if an edge that the input repeats is not a bridge.
     pub repeats: Option<Repeats>,
-    /// Strongly connected components, if they were computed.
+    /// Check of strongly connected components, if they were computed.
     pub components: Option<ComponentCheck>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> TreeCheck<'a> {
         for v in 0..vertices {
             first[v + 1] += first[v];
         }
-        // Filling moves the start of each vertex to the start of the next vertex, so the starts are shifted back by
+        // Filling advances the start of each vertex to the start of the next vertex, so the starts are shifted back by
         // one.
         for &v in order.iter().filter(is_child) {
             let place = &mut first[tree.parent(v) as usize];
@@ -146,7 +146,7 @@ impl<'a> TreeCheck<'a> {
     /// Checks that the edge from the parent of every vertex was seen.
     ///
     /// # Errors
-    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if the system can't start a thread.
+    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if the operating system can't start a thread.
     pub fn check_all_seen(&self, threads: usize) -> Result<Result<(), DfsFault>> {
         let lacks = |&v: &u32| {
             let parent = self.tree.parent(v);
@@ -159,7 +159,7 @@ impl<'a> TreeCheck<'a> {
     }
 }
 
-/// Checks the tree against the edges of the input that one thread reads, and keeps the first fault.
+/// Checks the tree against the edges of the input that one thread reads, and stores the first fault.
 struct Checker<'a> {
     check: &'a TreeCheck<'a>,
     wrong: Option<([u32; 2], DfsFault)>,

@@ -32,16 +32,16 @@ pub trait SublistVisitor<I: Index>: Sync {
     /// Visits an element and returns its successor.
     fn visit(&self, element: usize, state: &mut Self::State) -> I;
 
-    /// Receives the state after the last element of a sublist. `next` is the number of the sublist that follows it in
+    /// Receives the state after the last element of a sublist. `next` is the index of the sublist that follows it in
     /// the list, or [`Index::END`] at the end of the list.
     fn end(&self, state: Self::State, next: I);
 }
 
-/// Visits the elements of all sublists with `threads` threads. `rulers` has one element in each block of the list. A
-/// sublist begins at each ruler, and its number is the number of the ruler's block. If `head` is not a ruler, one more
-/// sublist begins there. Each sublist ends at the next ruler, so the walk ends on any input. Elements on cycles without
-/// rulers are not visited. `taken` is the count of started sublists that processes share if they walk a list together.
-/// In a single process it is `None`.
+/// Visits the elements of all sublists with `threads` threads. `rulers` selects one element in each block of the list.
+/// A sublist begins at each ruler, and its index is the index of the ruler's block. If `head` is not a ruler, one more
+/// sublist begins there, with the number of blocks as its index. Each sublist ends before the next ruler, so the walk
+/// ends on any input. Elements on cycles without rulers are not visited. `taken` is the shared counter of started
+/// sublists if several processes walk a list together, otherwise `None`.
 ///
 /// # Errors
 /// Errors of `check_cancelled`.
@@ -78,7 +78,8 @@ impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
         ActiveSublists { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
     }
 
-    /// Takes a sublist that no thread has taken. Returns its number and its first element, or `None` if none is left.
+    /// Takes a sublist that no thread has taken. Returns (index, first element) of the sublist, or `None` if none is
+    /// left.
     fn start(&mut self) -> Option<(usize, usize)> {
         loop {
             if self.taken.is_empty() {

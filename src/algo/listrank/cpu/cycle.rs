@@ -8,7 +8,8 @@ use crate::memory::Budget;
 const STRIDE: u64 = 1 << 20;
 
 /// Returns the smallest element that can't be reached from `head`, or `None` if there is none. Such an element is on a
-/// cycle. `list` has the successor of each element, or [`Index::END`]. One thread follows the list from `head`.
+/// cycle. `list` contains the successor of each element, or [`Index::END`] for the last. One thread follows the list
+/// from `head`.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if one bit per element does not fit the budget; errors of `check_cancelled`.

@@ -1,8 +1,8 @@
 //! Ranks a list whose elements have weights, by walking its sublists twice.
 //!
 //! The first walk adds up the weights of each sublist. The second walk writes to each element the sum of the weights
-//! from there to the end of the list. Between the walks only one link per sublist is stored, so weights and sublists
-//! may have any size.
+//! from there to the end of the list. Between the walks one link per sublist is stored, and nothing per element, so
+//! neither the weights nor the lengths of sublists are limited.
 
 use super::Context;
 use super::active_sublists::{SublistVisitor, walk_sublists};
@@ -24,15 +24,15 @@ pub trait WeightedList<I: Index>: Sync {
     /// Returns the successor and the weight of an element.
     fn step(&self, element: usize) -> (I, I);
 
-    /// Writes the rank sum of an element: its weight plus the weights of all elements behind it.
+    /// Writes the sum of an element's weight and the weights of all elements behind it.
     fn put(&self, element: usize, sum: I);
 }
 
-/// Links in memory that threads share. A link is a pair: the number of the next link (or [`Index::END`]) and a weight.
+/// Links in memory that threads share. A link is a pair: the index of the next link (or [`Index::END`]) and a weight.
 pub struct Links<'a, I: Index>(pub &'a [I::Cell]);
 
 impl<I: Index> Links<'_, I> {
-    /// Writes the link with number `link`.
+    /// Writes the link at index `link`.
     #[inline(always)]
     pub fn write(&self, link: usize, next: I, weight: I) {
         I::set(&self.0[2 * link], next);
@@ -57,8 +57,8 @@ impl<I: Index> WeightedList<I> for Links<'_, I> {
     }
 }
 
-/// Returns the bytes of memory that [`rank_links`] takes for `links` links, in addition to the links. A number (an
-/// index or a weight) has `word` bytes.
+/// Returns the memory in bytes that [`rank_links`] takes for `links` links, in addition to the links. An index or a
+/// weight has `word` bytes.
 pub fn links_bytes(links: u64, word: u64) -> u64 {
     let (mut sum, mut links) = (0, links);
     while links > FEW as u64 {
@@ -69,7 +69,7 @@ pub fn links_bytes(links: u64, word: u64) -> u64 {
 }
 
 /// Replaces the weight of every link on the list from `head` by the sum of its own weight and all weights behind it.
-/// Returns the sum of `head`. The weights of links that the list does not reach are undefined afterwards.
+/// Returns the sum at `head`. The weights of links that the list does not reach are undefined afterwards.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if [`links_bytes`] do not fit the budget; errors of `check_cancelled`.
@@ -100,7 +100,7 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
 
 /// Writes to every element on the list from `head` the sum of its own weight and all weights behind it. Divides the
 /// list into sublists, with one ruler in each 2^`shift` of the `len` elements, and walks all sublists twice. Returns
-/// the sum of `head`. `names` are the names of the two walks in the report.
+/// the sum at `head`. `names` are the names of the two walks in the report.
 ///
 /// # Errors
 /// Errors of [`rank_links`].
@@ -130,7 +130,7 @@ struct Measure<'a, I: Index, S> {
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
-    /// Number of the sublist, and sum of the weights of its elements so far.
+    /// (Index of the sublist, sum of the weights of its elements so far).
     type State = (usize, u64);
 
     fn begin(&self, sublist: usize) -> Self::State {

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`serial`] | n | one thread follows the list |
 //! | [`wyllie`] | n log n | pointer jumping (Wyllie 1979) |
-//! | [`ruling_set`] | n | sublists walked side by side (Helman and JáJá 1999) |
+//! | [`ruling_set`] | n | sublists walked concurrently (Helman and JáJá 1999) |
 //!
 //! All engines have the same contract. Before a call, `list[i]` is the successor of element `i`, or
 //! [`Index::END`](super::index::Index::END). Successors are in range, exactly one is `END`, no two are equal, and

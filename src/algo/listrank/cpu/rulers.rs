@@ -2,8 +2,8 @@
 
 use crate::algo::listrank::index::Index;
 
-/// The rulers of a list: one element in each block of consecutive elements, at a hashed position. A hash says whether
-/// an element is a ruler, so no memory is read for that.
+/// The rulers of a list: one element in each block of consecutive elements. A hash of the block's index gives the
+/// position of the ruler in the block, so testing whether an element is a ruler reads no memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Rulers {
     /// Number of elements.
@@ -28,7 +28,7 @@ impl Rulers {
         blocks as u64 - u64::from(blocks > 0 && self.of_block(blocks - 1).is_none())
     }
 
-    /// Returns the number of the block that contains an element.
+    /// Returns the index of the block that contains an element.
     #[inline(always)]
     pub fn block(&self, element: usize) -> usize {
         element >> self.shift
@@ -55,8 +55,8 @@ impl Rulers {
         (block << self.shift) + (hash >> (64 - self.shift)) as usize
     }
 
-    /// Returns the number of the sublist that begins at `head`. It is the number of the block if `head` is a ruler,
-    /// otherwise the number of blocks.
+    /// Returns the index of the sublist that begins at `head`. If `head` is a ruler, this is the index of its block.
+    /// Otherwise the sublist of the head comes after the sublists of all blocks, and its index is the number of blocks.
     pub fn sublist<I: Index>(&self, head: I) -> usize {
         if self.contains(head.at()) { self.block(head.at()) } else { self.blocks() }
     }

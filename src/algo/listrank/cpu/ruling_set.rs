@@ -24,7 +24,7 @@ pub const SHIFT: u32 = 9;
 /// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
 
-/// Returns the bytes of memory that [`ruling_set`] takes for a list of `n` elements of `word` bytes each, in addition
+/// Returns the memory in bytes that [`ruling_set`] takes for a list of `n` elements of `word` bytes each, in addition
 /// to the list.
 pub fn bytes(n: u64, word: u64) -> u64 {
     let sublists = n.div_ceil(1 << SHIFT) + 1 + (n >> SHIFT);
@@ -33,7 +33,7 @@ pub fn bytes(n: u64, word: u64) -> u64 {
 
 /// Replaces the successors in `list` by ranks, with ruling sets. Returns false if the list has a cycle. Each thread has
 /// many cache misses in flight. (A thread that follows the whole list waits for one miss after another.) More threads
-/// take less time. [The module](super) says what the input must be.
+/// take less time. See [the module](super) for the requirements on the input.
 ///
 /// # Source
 /// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Any
@@ -54,7 +54,7 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
         return Ok(true);
     }
     if !packs::<I>(n, shift) {
-        // If the number of a sublist and an offset in it do not fit one cell of the list, walk the sublists twice.
+        // If the index of a sublist and an offset in it do not fit one cell of the list, walk the sublists twice.
         let reached = walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?;
         return Ok(reached.at() == n);
     }
@@ -66,13 +66,13 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
     rank_cells(list, &mut links[..2 * used], first, n, (shift, I::wide), context)
 }
 
-/// Returns the maximum number of sublists in a list of `n` elements, with one ruler in each 2^`shift` elements. Of a
-/// sublist with more than 2^`shift` elements, the rest counts as another sublist.
+/// Returns the maximum number of sublists in a list of `n` elements, with one ruler in each 2^`shift` elements. A
+/// sublist with more than 2^`shift` elements is split, and its rest counts as another sublist.
 fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
 
-/// Returns true if the number of a sublist and an offset in it fit one index of the list.
+/// Returns true if the index of a sublist and an offset in it fit one cell of the list.
 fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
@@ -80,22 +80,23 @@ fn packs<I: Index>(n: usize, shift: u32) -> bool {
 /// The walk over all elements of a list, in memory that several processes may share. It overwrites each element's
 /// successor with the element's sublist and offset, and links the sublists.
 pub struct SublistWalk<'a, I: Index> {
-    /// The successors, all distinct. After the walk, the sublist of each element and its offset there.
+    /// For each element its successor; all successors are distinct. After the walk, for each element its sublist and
+    /// its offset in the sublist.
     list: &'a [I::Cell],
-    /// A pair for each sublist: the number of the next sublist, and the number of elements.
+    /// For each sublist a pair: the index of the next sublist, and the number of elements.
     links: &'a [I::Cell],
     /// Number of sublists that were started.
     taken: &'a AtomicU64,
-    /// Number of times that a sublist was continued under a new number, because it was longer than 2^`shift` elements.
+    /// Number of times that a sublist was split because it was longer than 2^`shift` elements.
     fresh: &'a AtomicU64,
     rulers: Rulers,
     shift: u32,
 }
 
 impl<'a, I: Index> SublistWalk<'a, I> {
-    /// Prepares the walk over `list`, which has at least one element, with one ruler in each 2^`shift` elements. The
-    /// memory for links must be zero. The two counters must be zero too: of started sublists, and of new numbers for
-    /// long sublists.
+    /// Prepares the walk over `list`, which has at least one element, with one ruler in each 2^`shift` elements.
+    /// `links` and both counters must be zero. `taken` counts started sublists, and `fresh` counts splits of long
+    /// sublists.
     pub fn new(
         list: &'a [I::Cell],
         links: &'a [I::Cell],
@@ -122,7 +123,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.check_cancelled)
     }
 
-    /// Returns the number of sublist numbers that the walk has used.
+    /// Returns the exclusive end of the sublist indices that the walk has used.
     fn used(&self) -> usize {
         self.rulers.blocks() + 1 + self.fresh.load(Ordering::Relaxed) as usize
     }
@@ -141,9 +142,9 @@ impl<'a, I: Index> SublistWalk<'a, I> {
 }
 
 /// Ranks the list of sublists from sublist `head` on, and then replaces the sublist and the offset in every cell by the
-/// rank of the element. `links` has a pair for each sublist: the number of the next sublist, and the number of
-/// elements. `tag` reads a sublist and an offset of `shift` bits from a cell. Returns false if the list does not have
-/// `length` elements; the cells are undefined then.
+/// rank of the element. `links` contains a pair for each sublist: the index of the next sublist, and the number of
+/// elements. `tag` extracts from a cell the index of the sublist and, in the lowest `shift` bits, the offset. Returns
+/// false if the list does not have `length` elements; the cells are undefined then.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`]; errors of `check_cancelled`.
@@ -158,7 +159,7 @@ pub fn rank_cells<I: Index>(
     if rank_links(links, I::of(head as u64), context)?.at() != length {
         return Ok(false);
     }
-    // Ranks without the links between them take half as much cache.
+    // Without the links between them, the ranks take half as much cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
@@ -182,15 +183,15 @@ pub fn rank_cells<I: Index>(
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// The smallest number under which a long sublist may be continued.
+    /// Smallest index for the rest of a sublist that is split.
     first_fresh: usize,
-    /// Number of times that a sublist was continued under a new number, because it was longer than 2^`shift` elements.
+    /// Number of times that a sublist was split because it was longer than 2^`shift` elements.
     fresh: &'a AtomicU64,
     shift: u32,
 }
 
 impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
-    /// Number of the sublist, and number of its elements that were visited.
+    /// (Index of the sublist, number of its elements that were visited).
     type State = (usize, usize);
 
     fn begin(&self, sublist: usize) -> Self::State {

@@ -26,7 +26,7 @@ fn context<'a>(
 }
 
 /// Builds a list on the elements `places`. It visits the first `path` of them in order. The others form cycles with the
-/// lengths `cycles`.
+/// lengths `cycles`. Returns the successors and the head.
 fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>, u64) {
     let mut list = vec![I::END; places.len()];
     let mut link = |from: usize, to: usize| list[places[from]] = I::of(places[to] as u64);
@@ -112,8 +112,8 @@ fn lists_of_known_ranks() {
     assert_eq!(list, [2, 1, 0]);
 }
 
-/// Ranks lists with indices of 8 bits. The number of a sublist and an offset fit a cell only in short lists, and the
-/// last index is next to `END`.
+/// Ranks lists with 8-bit indices. The index of a sublist and an offset fit one cell only in short lists, and the
+/// largest element index is close to `END`.
 #[test]
 fn indices_up_to_the_end_of_their_type() {
     for n in (100..140).chain(240..256) {
@@ -171,7 +171,7 @@ fn links_of_any_weight() {
     assert_eq!(total, sum);
 }
 
-/// An engine ends as soon as `check_cancelled` returns an error.
+/// Checks that each engine ends as soon as `check_cancelled` returns an error.
 #[test]
 fn engines_stop_on_request() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);

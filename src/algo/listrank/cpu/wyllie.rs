@@ -11,13 +11,13 @@ const STRIDE: usize = 1 << 16;
 /// Replaces the successors in `list` by ranks, with pointer jumping. Returns false if the list has a cycle. In every
 /// round each element adds to its distance the distance of the element it points to, and then points to that element's
 /// target. Rounds read one array and write another, so that the result of each round does not depend on the number of
-/// threads. [The module](super) says what the input must be.
+/// threads. See [the module](super) for the requirements on the input.
 ///
 /// # Source
 /// J. C. Wyllie, "The complexity of parallel computations", Cornell University, 1979.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if the budget has no room for four times the memory of the list; errors of
+/// [`crate::error::Error::Limit`] if four times the memory of the list does not fit the budget; errors of
 /// `check_cancelled`.
 pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len();

@@ -51,7 +51,7 @@ impl<I: Index> BinArrays<I> {
         Ok(BinArrays { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
     }
 
-    /// Reads the links of a bin. All later bins must be eliminated. Returns false if two links lead to the same
+    /// Reads the links of a bin. All later bins must already be eliminated. Returns false if two links lead to the same
     /// element, or if a link leads to or from an element of an eliminated bin.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl<I: Index> SharedBin<'_, I> {
 }
 
 /// Reads the records in the first `bytes` bytes of a file with all threads, and passes them to `each`. A record
-/// consists of `N` numbers.
+/// consists of `N` integers.
 fn read_links<I: Index, const N: usize>(
     name: &str,
     bin: u64,

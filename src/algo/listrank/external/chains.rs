@@ -11,12 +11,12 @@ use crate::algo::team::{Parts, gathered, team};
 use crate::error::Result;
 use crate::store::disk_array::DiskArray;
 
-/// Number of elements that a thread takes at a time.
+/// Number of elements that a thread processes at a time.
 const PART: usize = 1 << 14;
 
 /// Eliminates a bin other than bin 0: replaces each path of links within the bin (a chain) by a single link. Returns a
-/// fault of the list if the bin shows one. `Some(None)` means that two elements, which are not known, have the same
-/// successor.
+/// fault of the list if one is found in the bin. `Some(None)` means that two elements have the same successor, but it
+/// is not known which.
 ///
 /// # Errors
 /// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].
@@ -52,14 +52,14 @@ pub fn eliminate<I: Index>(
     kept.note_eliminated(bin, &state, &weighted.ends(), &chains).map(|()| None)
 }
 
-/// Numbers the links that leave the bin, called exits. Exits to bin 0 come first, then exits to bins 1, 2 and so on,
-/// and the end of the list last. The target in each cell is replaced by its index in the bin or, for an exit, by the
-/// bin's length plus the exit's number. Returns the number of exits to each lower bin and to the end.
+/// Assigns indices to the links that leave the bin, called exits. Exits to bin 0 come first, then exits to bins 1, 2
+/// and so on, and the end of the list last. The target in each cell is replaced by its index in the bin or, for an
+/// exit, by the bin's length plus the exit's index. Returns the number of exits to each lower bin and to the end.
 fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contraction<'_>) -> Result<Vec<u64>> {
     let ranges = arrays.ranges(work);
     let (first, len) = (arrays.first, arrays.len as u64);
     let (cells, exits) = (I::shared(&mut arrays.cells), I::shared(&mut arrays.exits));
-    // The number of this bin stands for the end of the list.
+    // The index of this bin stands for the end of the list.
     let target = |next: I| if next == I::END { bin as usize } else { work.sizes.bin(next.wide()) as usize };
     let inside = |next: I| next != I::END && next.wide().wrapping_sub(first) < len;
     let mut counts = gathered(work.threads, &|number| {
@@ -102,14 +102,14 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contractio
 #[derive(Default)]
 struct ChainWalkResult {
     elements: usize,
-    /// Elements without a predecessor, each with the element after its chain and the steps to it. Each thread keeps at
-    /// most two.
+    /// Elements without a predecessor, as (element, element after its chain, number of steps to that element). Each
+    /// thread stores at most two.
     beginnings: Vec<(u64, Option<u64>, u64)>,
 }
 
-/// Walks all chains of a bin. Writes to the cell of each element the bin's length plus the number of the element's
-/// chain, and the number of steps from the element to the end of the chain. Replaces each link that leads to a chain by
-/// a link to the element after the chain.
+/// Walks all chains of a bin. Writes two numbers to the cell of each element: the bin's length plus the index of the
+/// element's chain, and the number of steps from the element to the end of the chain. Replaces each link that leads to
+/// a chain by a link to the element after the chain.
 fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contraction<'_>) -> Result<ChainWalkResult> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
@@ -148,7 +148,7 @@ fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contrac
 }
 
 /// Walks the chain (a path of links within the bin) that begins at `start` twice: first to add up its steps, then to
-/// write to each element the steps from there to the end. Returns the number of the chain and its total steps.
+/// write to each element the steps from there to the end. Returns the index of the chain and its total number of steps.
 #[inline(always)]
 fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mut usize) -> (usize, u64) {
     let cell = |i: usize| (I::get(&cells[2 * i]).at(), I::get(&cells[2 * i + 1]).wide());

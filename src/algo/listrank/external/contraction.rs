@@ -19,7 +19,7 @@ pub struct Contraction<'a> {
     /// Division of the list into bins.
     pub sizes: BinSizes,
     /// Folder of the ranking's files. It is created if it is missing, and contains nothing else. [`disk`](super::disk)
-    /// is an upper bound of its size.
+    /// is an upper bound on its size.
     pub folder: &'a Path,
     /// Key of the input. Files that were written with another key are ignored.
     pub key: u64,
@@ -35,7 +35,7 @@ pub struct Contraction<'a> {
     pub moved: &'a (dyn Fn(u64) + Sync),
     /// Record of the rounds and their times: the scan, each eliminated bin and each ranked bin.
     pub rounds: &'a Rounds,
-    /// Bytes read and written.
+    /// Number of bytes read and written.
     pub bytes: AtomicU64,
 }
 
@@ -46,8 +46,8 @@ impl Contraction<'_> {
         (self.moved)(bytes);
     }
 
-    /// Returns the number of numbers that a thread reads or writes at a time. It is a multiple of `record`, the length
-    /// of a record in numbers.
+    /// Returns how many integers a thread reads or writes at a time. It is a multiple of `record`, the length of a
+    /// record in integers.
     pub fn piece<I>(&self, record: usize) -> usize {
         PIECE as usize / size_of::<I>() / record * record
     }

@@ -1,4 +1,5 @@
-//! Files of bins, which are ranges of elements: paths, reading, writing, and buffers for appending.
+//! Bin files, each of which stores data of one bin (a range of elements): paths, reading, writing, and buffers for
+//! appending.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use crate::error::Result;
 use crate::memory::{Buffer, bytes_of, bytes_of_mut};
 use crate::store::disk_array::DiskArray;
 
-/// Names of the files of a bin. The number of the bin follows the name.
+/// Names of the files of a bin. A hyphen and the index of the bin follow the name.
 pub const NAMES: [&str; 6] = ["unit", "weighted", "chains", "requests", "answers", "ranks"];
 
 /// Returns the path of the file `name` of a bin.
@@ -18,7 +19,7 @@ pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
     folder.join(format!("{name}-{bin}"))
 }
 
-/// Writes numbers to a file, starting at byte `at`.
+/// Writes integers to a file, starting at byte `at`.
 ///
 /// # Errors
 /// Errors of [`DiskArray::write`].
@@ -28,7 +29,7 @@ pub fn write<I: Index>(file: &DiskArray, numbers: &[I], at: u64, work: &Contract
     Ok(())
 }
 
-/// Reads numbers from a file, starting at byte `at`.
+/// Reads integers from a file, starting at byte `at`.
 ///
 /// # Errors
 /// Errors of [`DiskArray::read`].
@@ -38,7 +39,7 @@ pub fn read<I: Index>(file: &DiskArray, numbers: &mut [I], at: u64, work: &Contr
     Ok(())
 }
 
-/// Writes numbers to a file from its start on, with all threads.
+/// Writes integers to a file from its start on, with all threads.
 ///
 /// # Errors
 /// Errors of [`DiskArray::write`] and of `check_cancelled`.
@@ -52,8 +53,8 @@ pub fn write_all<I: Index>(file: &DiskArray, numbers: &[I], work: &Contraction<'
     })
 }
 
-/// Reads the first `numbers` numbers of a file with all threads, in parts of at most `piece` numbers. Calls `each` with
-/// the index of each part's first number, and with the part.
+/// Reads the first `numbers` integers of a file with all threads, in chunks of at most `piece` integers. Calls `each`
+/// with the index of each chunk's first integer, and with the chunk.
 ///
 /// # Errors
 /// Errors of [`DiskArray::read`], of `check_cancelled` and of `each`; [`crate::error::Error::Limit`].
@@ -83,8 +84,8 @@ pub struct BinFiles {
 }
 
 impl BinFiles {
-    /// Opens or creates one file for each element of `ends`, which is the length of the file in bytes according to the
-    /// journal. Bytes beyond that length are removed.
+    /// Opens or creates one file per value in `ends`. The value is the length of the file in bytes according to the
+    /// journal. Truncates each file to that length.
     ///
     /// # Errors
     /// Errors of [`DiskArray::create`].
@@ -117,14 +118,14 @@ pub struct BinBuffers<'a, I> {
     to: &'a BinFiles,
     work: &'a Contraction<'a>,
     memory: Buffer<I>,
-    /// Capacity of each buffer, in numbers.
+    /// Capacity of each buffer, in integers.
     each: usize,
-    /// The number of numbers in each buffer.
+    /// Number of integers in each buffer.
     used: Vec<usize>,
 }
 
 impl<'a, I: Index> BinBuffers<'a, I> {
-    /// Reserves a buffer per file, for records of `record` numbers.
+    /// Reserves a buffer per file, for records of `record` integers.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].

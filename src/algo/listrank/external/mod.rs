@@ -3,8 +3,8 @@
 //! The elements are divided into bins, which are ranges of elements that fit memory. In the first phase the bins are
 //! eliminated, from the last to the second. A chain is a path of links within a bin. Each chain is replaced by one link
 //! from the element before it to the element after it, weighted by the number of steps. Then bin 0 contains a single
-//! list, which is ranked. In the second phase, from bin 0 on, each bin gets from lower bins the ranks of the elements
-//! after its chains. So ranks are computed in the order of elements.
+//! list, which is ranked. In the second phase, from bin 0 on, each bin receives from lower bins the ranks of the
+//! elements after its chains. So ranks are computed in the order of elements.
 //!
 //! A link between two bins is stored in the file of the higher bin. An eliminated bin stores, for each element, its
 //! chain and the steps to the end of the chain. For each chain it stores a request: the element after the chain, whose
@@ -49,14 +49,14 @@ pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 pub struct ContractionResult {
     /// The first element; `None` for an empty list.
     pub head: Option<u64>,
-    /// Bytes read from the ranking's own files and written to them in this run.
+    /// Number of bytes read from the ranking's own files and written to them in this run.
     pub bytes: u64,
     /// Number of rounds that an earlier run had finished: the scan, eliminated bins and ranked bins.
     pub resumed_rounds: u64,
 }
 
-/// Ranks the list that `scan` reads, with numbers of type `I`. The type `I` must have at least two more values than
-/// there are elements.
+/// Ranks the list that `scan` reads, with indices of type `I`, which must have at least two more values than there are
+/// elements.
 ///
 /// A rank is the number of elements behind an element. Ranks stay in files until [`hand_over`]. A later call with the
 /// same key and sizes resumes after the last finished round. A call with another key or other sizes starts again. The
@@ -87,7 +87,7 @@ pub fn rank<I: Index>(
     Ok(Ok(ContractionResult { head: kept.now.head, bytes, resumed_rounds: kept.found }))
 }
 
-/// Passes the ranks that [`rank`] left in files to `sink`.
+/// Passes the ranks that [`rank`] stored in files to `sink`.
 ///
 /// # Errors
 /// Errors of `sink` and of `check_cancelled`; [`crate::error::Error::Limit`], [`crate::error::Error::Io`];
@@ -98,7 +98,7 @@ pub fn hand_over<I: Index>(work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>
 }
 
 /// Runs all remaining rounds. Returns the fault of the list, if it has one. `Some(None)` means that two elements have
-/// the same successor, and it is not known which.
+/// the same successor, but it is not known which.
 fn rank_bins<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Result<Option<Option<ListFault>>> {
     let work = kept.work;
     let (rounds, sizes) = (work.rounds, &work.sizes);

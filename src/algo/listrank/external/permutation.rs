@@ -34,7 +34,7 @@ impl PowerSums {
     /// Adds ranks and their squares to the sums, with `threads` threads.
     ///
     /// # Errors
-    /// [`crate::error::Error::Addresses`] if the system can't start a thread.
+    /// [`crate::error::Error::Addresses`] if the operating system can't start a thread.
     pub fn add<I: Index>(&mut self, ranks: &[I], threads: usize) -> Result<()> {
         let parts = Parts::new(ranks.len(), PART);
         let sums = gathered(threads.min(ranks.len().div_ceil(PART)), &|_| {

@@ -67,7 +67,7 @@ fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
 }
 
 /// Computes the ranks of an eliminated bin from the ranks of the elements that follow its chains (paths of links within
-/// the bin). Lower bins have written these ranks to the bin's file of answers.
+/// the bin). The rounds of lower bins have written these ranks to the bin's `answers` file.
 ///
 /// # Errors
 /// Errors of [`rank_first`].
@@ -96,7 +96,7 @@ pub fn rank_next<I: Index>(bin: u64, arrays: &mut BinArrays<I>, kept: &mut State
     finish(bin, arrays, head, kept)
 }
 
-/// Returns the error for a file with the index of an element that does not exist.
+/// Returns the error for a file that contains the index of an element that does not exist.
 fn damaged(work: &Contraction<'_>, name: &str, bin: u64) -> Error {
     Error::corrupt(path(work.folder, name, bin), At::File, "an index of an element that does not exist")
 }
@@ -119,8 +119,8 @@ pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedS
     Ok(())
 }
 
-/// Writes the ranks of a bin, which are in `entries`, to the bin's file. Also writes the ranks that higher bins
-/// requested to the files of these bins.
+/// Writes the ranks of a bin, which are in `arrays.entries`, to the bin's `ranks` file. Also writes the ranks that
+/// higher bins have requested to the `answers` files of these bins.
 fn finish<I: Index>(bin: u64, arrays: &BinArrays<I>, head: Option<u64>, kept: &mut StateJournal<'_>) -> Result<()> {
     let (work, ranks) = (kept.work, &arrays.entries[..arrays.len]);
     answer(bin, ranks, arrays.first, kept)?;
@@ -130,11 +130,12 @@ fn finish<I: Index>(bin: u64, arrays: &BinArrays<I>, head: Option<u64>, kept: &m
     kept.note_ranked(bin, head)
 }
 
-/// Writes the ranks that higher bins have requested from this bin to their files of answers.
+/// Answers the requests of higher bins: writes the requested ranks of this bin's elements to the `answers` files of
+/// those bins.
 fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal<'_>) -> Result<()> {
     let (work, word) = (kept.work, size_of::<I>() as u64);
     let piece = work.piece::<I>(1);
-    // Parts of the requests, each with the requesting bin, an offset and a length.
+    // Ranges of requests, as (requesting bin, offset, length).
     let mut pieces = Vec::new();
     for asking in bin + 1..work.sizes.bins {
         let chains = &kept.now.chains[asking as usize];

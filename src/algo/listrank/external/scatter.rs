@@ -1,5 +1,5 @@
-//! Writes the links of the input to files of bins, which are ranges of elements. A link between two bins goes to the
-//! file of the higher bin.
+//! Writes the links of the input to bin files, one file per bin (a range of elements). A link between two bins is
+//! written to the file of the higher bin.
 
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,11 +17,11 @@ const STRIDE: usize = 1 << 16;
 /// The elements without a successor.
 struct Tails {
     count: AtomicU64,
-    /// The smallest of them.
+    /// The smallest such element.
     first: AtomicU64,
 }
 
-/// Writes the links of the input to the files of bins. Returns a fault if not exactly one element has no successor.
+/// Writes the links of the input to the bin files. Returns a fault if not exactly one element has no successor.
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `check_cancelled`; [`Error::Limit`].
@@ -63,8 +63,8 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
     kept.note_scan(&unit.ends(), &weighted.ends()).map(|()| None)
 }
 
-/// Adds the links of consecutive elements, beginning with element `first`, to `lines`, which are buffers for the files
-/// of bins. Adds elements without a successor to `tails`.
+/// Adds the links of consecutive elements, beginning with element `first`, to `lines`, which are buffers for the bin
+/// files. Adds elements without a successor to `tails`.
 fn add<I: Index>(
     first: u64,
     successors: &[i64],

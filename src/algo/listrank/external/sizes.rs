@@ -9,18 +9,18 @@ pub const PIECE: u64 = 1 << 20;
 const BUFFERS: [u64; 5] = [1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16];
 /// Maximum number of bins. Each bin takes an open file.
 const MOST_BINS: u64 = 512;
-/// Number of integers in memory per element of a bin: target and weight of its link, predecessor and weight of the link
-/// from there, and the target of its chain.
+/// Number of integers in memory per element of a bin: target and weight of the link to the next element, source and
+/// weight of the link from the previous element, and target of its chain.
 const WORDS: u64 = 5;
 
 /// Division of a list into bins, and the sizes of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinSizes {
-    /// The bins, as shares of the list.
+    /// Division of the elements into ranges of equal size, one for each bin.
     pub shares: Shares,
     /// Number of bins of consecutive elements.
     pub bins: u64,
-    /// Bytes of the buffer between a thread and a file.
+    /// Size in bytes of the buffer between a thread and a file.
     pub buffer: u64,
     /// Number of threads, each of which has a buffer for every file.
     pub threads: u64,
@@ -34,7 +34,7 @@ impl BinSizes {
         BinSizes { shares: Shares::new(n, bin_len), bins, buffer, threads: threads.max(1) as u64 }
     }
 
-    /// Returns the bytes of memory that ranking takes with integers of `word` bytes: for one bin, and for the buffers
+    /// Returns the memory in bytes that ranking takes with integers of `word` bytes: for one bin, and for the buffers
     /// of all threads.
     pub fn memory(&self, word: u64) -> u64 {
         let buffers = self.threads * (self.bins * self.buffer + PIECE);
@@ -43,7 +43,7 @@ impl BinSizes {
         WORDS * word * self.shares.size + buffers + (1 << 16)
     }
 
-    /// Returns the number of the bin that contains an element.
+    /// Returns the index of the bin that contains an element.
     #[inline(always)]
     pub fn bin(&self, element: u64) -> u64 {
         self.shares.of(element)
@@ -61,28 +61,28 @@ impl BinSizes {
     }
 }
 
-/// Returns the division with the fewest bins that is enough to rank `n` elements, as integers of `word` bytes, in
-/// `limit` bytes of memory. The memory to scan the input is not included. Returns `None` if there is no such division.
+/// Returns the division with the fewest bins with which `n` elements can be ranked in `limit` bytes of memory, with
+/// integers of `word` bytes. The memory to scan the input is not included. Returns `None` if no division fits.
 pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<BinSizes> {
     let sized = |bins| BUFFERS.iter().map(move |&buffer| BinSizes::of(n, bins, buffer, threads));
     (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
 }
 
-/// Returns the minimum number of bytes of memory in which `n` elements can be ranked as integers of `word` bytes,
-/// without the memory to scan the input.
+/// Returns the minimum memory in bytes for ranking `n` elements with integers of `word` bytes, without the memory to
+/// scan the input.
 pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
     let sizes = (1..=MOST_BINS).map(|bins| BinSizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
     sizes.min().unwrap_or(u64::MAX)
 }
 
-/// Returns an upper bound of the bytes on disk while `n` elements are ranked as integers of `word` bytes. The files
-/// contain links (2 or 3 integers each) and, for each element of an eliminated bin, a chain, an offset in it, a request
-/// and an answer.
+/// Returns an upper bound on the disk space in bytes for ranking `n` elements with integers of `word` bytes. The files
+/// contain links of 2 or 3 integers each. For each element of an eliminated bin, they also contain a chain, an offset
+/// in it, a request and an answer.
 pub fn disk(n: u64, word: u64) -> u64 {
     8 * word * n + (1 << 20)
 }
 
-/// Returns approximately how many bytes ranking reads and writes in its own files, for `n` elements in random order as
+/// Returns approximately how many bytes ranking reads and writes in its own files, for `n` elements in random order and
 /// integers of `word` bytes.
 pub fn volume(n: u64, word: u64) -> u64 {
     // Links twice (2 integers, then 3), chain and offset (2), request (1), answer (1) and rank (1). Each is written and

@@ -13,7 +13,7 @@ use crate::store::replace::remove_file;
 /// State of a ranking after its last journal record.
 #[derive(Debug, Clone, Default)]
 pub struct RankingState {
-    /// Whether all links of the input are in the files of bins.
+    /// Whether all links of the input are in the bin files.
     pub scanned: bool,
     /// Number of bins that are not eliminated yet. It is at least 1, because bin 0 is never eliminated.
     pub left: u64,
@@ -23,7 +23,7 @@ pub struct RankingState {
     pub weighted: Vec<u64>,
     /// For each eliminated bin, the number of its chains that lead to each lower bin, and the number that end the list.
     pub chains: Vec<Vec<u64>>,
-    /// The first element of the list, once its bin is known.
+    /// The first element of the list; `None` until the bin that contains it is eliminated or ranked.
     pub head: Option<u64>,
     /// First element of the remaining list. Chains from the head to here are eliminated.
     pub current: Option<u64>,
@@ -33,9 +33,9 @@ pub struct RankingState {
     pub ranked: u64,
 }
 
-/// Number of the journal record for a finished scan. The record for an eliminated bin has the bin's number plus 1.
+/// Id of the journal record for a finished scan. The id of the record for an eliminated bin is the bin's index plus 1.
 const SCANNED: u64 = 0;
-/// The journal record for a ranked bin has this number plus the bin's number.
+/// Id of the journal record for ranked bin 0. The id for bin `b` is larger by `b`.
 const RANKED: u64 = 1 << 32;
 
 /// A ranking with its state, and the journal that stores the state.
@@ -108,7 +108,7 @@ impl<'a> StateJournal<'a> {
         Some(())
     }
 
-    /// Records that all links of the input are in the files of bins.
+    /// Records that all links of the input are in the bin files.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -137,7 +137,7 @@ impl<'a> StateJournal<'a> {
 
     fn note(&mut self, record: Record) -> Result<()> {
         failpoint::hit("listrank.round").map_err(|e| Error::io("note a round", &self.path, e))?;
-        // A new file is durable only once its name is durable.
+        // A new file is durable only after its folder entry is durable.
         sync_folder(&self.path)?;
         self.journal.append(std::slice::from_ref(&record))?;
         self.journal.sync()?;

@@ -145,7 +145,7 @@ fn faults_name_their_elements() {
     }
 }
 
-/// A ranking that is stopped at any check and resumed has the same result as one that is not stopped.
+/// Checks that a ranking stopped at any cancellation check and resumed has the same result as one that is not stopped.
 #[test]
 fn a_ranking_stopped_anywhere_resumes() {
     let places = shuffled(500, 4);
@@ -181,7 +181,7 @@ fn files_of(folder: &Path, bins: u64) -> Vec<DiskArray> {
     all.filter_map(|path| DiskArray::open(path, 0).ok()).collect()
 }
 
-/// Bytes that a killed run wrote after its last journal record are ignored.
+/// Checks that bytes which a killed run wrote after its last journal record are ignored.
 #[test]
 fn unrecorded_bytes_are_cut_off() {
     let places = shuffled(500, 6);

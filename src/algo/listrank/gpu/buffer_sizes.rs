@@ -1,5 +1,5 @@
-//! Sizes of the GPU memory that ranking takes in addition to a list. Plans and runs call the same functions. A splitter
-//! is an element at which a sublist begins.
+//! Sizes of the GPU memory that ranking takes in addition to a list. The cost model and the ranking call the same
+//! functions. A splitter is an element at which a sublist begins.
 
 use super::index::{PART_BITS, most_numbers};
 use crate::algo::listrank::index::Index;
@@ -12,11 +12,11 @@ pub(super) const FOUND: u64 = 8;
 
 /// Number of successors that one pass of the check covers. The bits for them take 16 MiB and stay in the cache.
 pub(super) const SEEN: u64 = 1 << 27;
-/// In lists of at least this length, splitters (elements at which sublists begin) are farther apart. Shorter lists have
-/// more splitters, so that all threads have sublists (1e7 elements take 1.16 ms, not 1.73).
+/// Minimum length of lists with a wide spacing of splitters (elements at which sublists begin). Shorter lists have more
+/// splitters, so that all threads have sublists (1e7 elements take 1.16 ms, not 1.73).
 const MANY: u64 = 1 << 28;
-/// Base-2 logarithm of the widest spacing of splitters. Long lists need a wider spacing, because the numbers of all
-/// parts of sublists must fit a word.
+/// Base-2 logarithm of the widest spacing of splitters. Long lists need a wider spacing, because the index of every
+/// part of a sublist must fit a word.
 const WIDEST: u32 = 16;
 /// Maximum number of elements for 32-bit indices. One more value marks the end of the list.
 const MOST_NARROW: u64 = u32::MAX as u64 - 1;
@@ -24,10 +24,11 @@ const MOST_NARROW: u64 = u32::MAX as u64 - 1;
 /// A method by which a GPU ranks a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuMethod {
-    /// Sublists between splitters are walked concurrently. Then the list of sublists is ranked (Wei and JáJá, IPDPS
-    /// 2010).
+    /// Ruling sets: sublists between splitters are walked concurrently. Then the list of sublists is ranked (Wei and
+    /// JáJá, IPDPS 2010).
     RulingSet,
-    /// Every element jumps to the successor of its successor until all have reached the end (Wyllie, 1979).
+    /// Pointer jumping: every element jumps to the successor of its successor until all have reached the end (Wyllie,
+    /// 1979).
     Wyllie,
 }
 
@@ -39,15 +40,15 @@ pub(super) struct RankingBufferSizes {
     pub shift: u32,
     /// Number of sublists, including the sublist of the head.
     pub sublists: u64,
-    /// Number of parts of sublists. A long sublist has several parts.
+    /// Maximum number of parts of sublists. A long sublist is split into several parts.
     pub parts: u64,
-    /// Bytes that ranking by this method takes in addition to the list.
+    /// Memory in bytes that ranking by this method takes in addition to the list.
     pub extra: u64,
 }
 
 impl RankingBufferSizes {
-    /// Plans memory for `n` elements with one splitter in 2^`shift` elements. Widens the spacing if the parts of
-    /// sublists would be too many to number. Returns `None` if the method can't rank so many elements.
+    /// Plans memory for `n` elements with one splitter in 2^`shift` elements. Widens the spacing if the indices of the
+    /// parts of sublists would not fit the index type. Returns `None` if the method can't rank so many elements.
     pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingBufferSizes> {
         match method {
             GpuMethod::Wyllie => (n <= MOST_NARROW && I::BITS == 32).then(|| {
@@ -64,7 +65,7 @@ impl RankingBufferSizes {
         }
     }
 
-    /// Returns the bytes of GPU memory that ranking `n` elements takes, including the list.
+    /// Returns the GPU memory in bytes that ranking `n` elements takes, including the list.
     pub fn bytes<I: Index>(&self, n: u64) -> u64 {
         small_bytes() + slice_bytes::<I>(n) + self.extra.max(slice_bytes::<u32>(seen_words(n)))
     }
@@ -75,7 +76,7 @@ pub(super) fn spacing(n: u64) -> u32 {
     if n < MANY { 6 } else { 8 }
 }
 
-/// Returns the part of the bytes of GPU memory that does not depend on the length of the list.
+/// Returns the constant part of the GPU memory in bytes, which does not depend on the length of the list.
 pub(super) fn small_bytes() -> u64 {
     slice_bytes::<u64>(FOUND) + slice_bytes::<u32>(COUNTERS)
 }
@@ -85,14 +86,14 @@ pub(super) fn seen_words(n: u64) -> u64 {
     n.min(SEEN).div_ceil(32)
 }
 
-/// Returns the size in bytes of an index for ranking a list of `n` elements on a GPU: 4 if all numbers of `method` fit
-/// 32 bits, else 8.
+/// Returns the size in bytes of an index for ranking a list of `n` elements on a GPU: 4 if all indices that `method`
+/// uses fit 32 bits, else 8.
 pub fn index_bytes(n: u64, method: GpuMethod) -> u64 {
     if RankingBufferSizes::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
 }
 
-/// Returns the minimum number of bytes of GPU memory for ranking a list of `n` elements with indices of
-/// [`index_bytes`]; `None` if the method can't rank so many elements.
+/// Returns the minimum GPU memory in bytes for ranking a list of `n` elements with indices of [`index_bytes`]; `None`
+/// if the method can't rank so many elements.
 pub fn least_bytes(n: u64, method: GpuMethod) -> Option<u64> {
     match index_bytes(n, method) {
         4 => Some(RankingBufferSizes::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),
@@ -127,7 +128,7 @@ mod tests {
             let sizes = RankingBufferSizes::of::<u32>(n, GpuMethod::RulingSet, spacing(n)).expect("wider spacing");
             assert!(sizes.shift > spacing(n) && sizes.parts <= 1 << 24, "{sizes:?}");
         }
-        // The longest lists have more parts than 24 bits can number.
+        // The longest lists have more parts than there are 24-bit indices.
         assert_eq!([4_000_000_000, MOST_NARROW, 1 << 32].map(|n| index_bytes(n, GpuMethod::RulingSet)), [4, 8, 8]);
         assert_eq!([0, MOST_NARROW, MOST_NARROW + 1].map(|n| index_bytes(n, GpuMethod::Wyllie)), [4, 4, 8]);
         assert_eq!(least_bytes(1 << 34, GpuMethod::RulingSet), None);

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use crate::process::signals;
 
-/// Ranks a list by pointer jumping for every element. A 64-bit word has an element's pointer and distance. Returns the
-/// number of elements from the head to the end of the list, or 0 if the end is not reached.
+/// Ranks a list by pointer jumping for every element. A 64-bit word contains an element's pointer and distance. Returns
+/// the number of elements from the head to the end of the list, or 0 if the end is not reached.
 pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
     gpu.rounds.time("make words", gpu.length, || {
@@ -39,8 +39,8 @@ pub(super) fn jump_all<I: Index>(gpu: &ListOnGpu<'_, I>, name: &'static str, wor
         gpu.rounds.time(step, words.len(), || {
             queue.fill(is_left, 0)?;
             let arguments = (words.address(), words.len(), is_left.address());
-            // SAFETY: the arguments match the kernel's; numbers of words are below their count; only this queue is in
-            // use.
+            // SAFETY: the arguments match the kernel's; word indices are below the number of words; only this queue is
+            // in use.
             unsafe { queue.launch(&kernel, queue.grid(words.len()), arguments)? };
             queue.read(is_left, &mut left)
         })?;
@@ -68,8 +68,8 @@ fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Resu
     Ok(())
 }
 
-/// Moves the distances of all words to the start of their memory. Each step doubles the number of distances, which
-/// overwrite only words that are already read.
+/// Extracts the distances from all words and packs them at the start of the same memory. Each step doubles the number
+/// of distances, which overwrite only words that are already read.
 fn keep_distances<I: Index>(gpu: &mut ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Result<()> {
     let kernel = gpu.kernel("ranks_of_words")?;
     let queue = &gpu.workspace.queue;

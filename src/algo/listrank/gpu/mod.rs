@@ -1,19 +1,19 @@
-//! Ranks a list on a GPU, in memory of the arena. The kernels are in `kernels/listrank.cu`.
+//! Ranks a list on a GPU, in memory from the workspace's arena. The kernels are in `kernels/listrank.cu`.
 //!
 //! The phases are [`ListOnGpu::fill`], [`ListOnGpu::check`], [`ListOnGpu::rank`] and [`ListOnGpu::fetch`], in this
 //! order. Ranks overwrite the successors.
 //!
-//! A list is ranked by its sublists (Wei and JáJá, IPDPS 2010; Helman and JáJá, ALENEX 1999). One of every 256 places
-//! (64 in lists below 2^28) is a splitter. A hash of the block's number gives the splitter's offset in the block, so
-//! that no flags and no table of splitters are read. Each thread walks from one splitter to the next and then takes
-//! another sublist. It overwrites each successor with the number of the sublist and the element's offset there. A
-//! sublist longer than 256 is continued under a new number as another part, so that both numbers fit 32 bits. The list
-//! of sublists, 256 times shorter, is ranked by pointer jumping (Wyllie, 1979) on words of 64 bits, which hold a number
-//! and a length and change atomically. A pass over all elements then computes their ranks from the ranks of their
-//! sublists. Ranking takes 4.1 bytes per element, 4.3 in short lists.
+//! A list is ranked by its sublists (Wei and JáJá, IPDPS 2010; Helman and JáJá, ALENEX 1999). One element in each block
+//! of 256 (64 in lists shorter than 2^28) is a splitter, at which a sublist begins. A hash of the block's index gives
+//! the splitter's offset in the block, so that no flags and no table of splitters are read. Each thread walks from one
+//! splitter to the next and then takes another sublist. It overwrites each successor with the index of the sublist and
+//! the element's offset in it. A sublist longer than 256 elements is split into parts, each with its own index, so that
+//! index and offset fit 32 bits. The list of sublists, 256 times shorter, is ranked by pointer jumping (Wyllie, 1979)
+//! on 64-bit words, which contain an index and a length and are updated atomically. A pass over all elements then
+//! computes their ranks from the ranks of their sublists. Ranking takes 4.1 bytes per element, 4.3 in short lists.
 //!
-//! Every loop ends for any input: the check has already established that successors are distinct, and part numbers are
-//! limited. A cycle is detected by the rank of the head.
+//! Every loop ends for any input: the check has already established that successors are distinct, and the number of
+//! parts is limited. A cycle is detected by the rank of the head.
 //!
 //! On one H200, ranking 1e9 elements in random order (without transfers) takes 86.8 ms as a job (Wyllie: 505). On
 //! another day it took 90.8 ms: 81.5 for the walk, 2.0 for the sublists and 7.3 for the last pass (31.0 with elements
@@ -23,10 +23,10 @@
 //! - Other spacings: one splitter in 64 takes 92.2 ms, 128 92.1, 512 91.6, 1024 94.1.
 //! - More than one sublist in flight per thread: two take 95.2 ms, four 96.5. An atomic exchange for read and write
 //!   takes 93.0 ms, and 86.9 with one splitter in 1024, but is slower in shorter lists (1e8: 9.86).
-//! - Elements written in the order of the walk, apart from the list (17 bytes per element), and ranks moved to their
-//!   places through windows that fit the cache: 145 ms (walk 73.3, windows 9.5, ranks 60.7), 114.5 with writes of 16
-//!   bytes (walk 42.8). Windows for 12, 25 and 100 MiB of cache take 147, 145 and 145 ms. The random writes of ranks
-//!   cost what the walk saves.
+//! - Elements written in the order of the walk, to a separate array (17 bytes per element), and ranks moved to their
+//!   final positions through windows that fit the cache: 145 ms (walk 73.3, windows 9.5, ranks 60.7), 114.5 with writes
+//!   of 16 bytes (walk 42.8). Windows for 12, 25 and 100 MiB of cache take 147, 145 and 145 ms. The random writes of
+//!   ranks cost what the walk saves.
 //! - Second-level cache fetches of 32 or 128 bytes: 93.1, 95.3 ms.
 //!
 //! To reach 75 ms, the next variant to try is that walk with writes of 16 bytes and two partition passes, so that the
@@ -91,9 +91,9 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         Self::with_spacing(workspace, length, method, buffer_sizes::spacing(length), SEEN)
     }
 
-    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or with fewer splitters if there
-    /// would be too many parts of sublists to number. Each pass of the check covers `seen` successors: a multiple of
-    /// 32, at most 2^27. Tests use it so that short lists reach the code paths of long ones.
+    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or with fewer splitters if the
+    /// indices of the parts of sublists would not fit the index type. Each pass of the check covers `seen` successors:
+    /// a multiple of 32, at most 2^27. Tests use it so that short lists reach the code paths of long ones.
     ///
     /// # Errors
     /// Errors of [`Self::new`].
@@ -131,8 +131,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         self.rounds.take()
     }
 
-    /// Copies all successors to the GPU. Many threads call `source`, in any order, to get them. An index whose bits are
-    /// all ones stands for no successor.
+    /// Copies all successors to the GPU. Many threads call `source`, in any order, to read them. An index whose bits
+    /// are all ones means "no successor".
     ///
     /// # Errors
     /// The first error of `source`; [`Error::Stopped`], [`Error::Lost`].
@@ -153,7 +153,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     }
 
     /// Ranks the list, which [`Self::check`] must have checked: the successor of each element is replaced by the number
-    /// of elements behind it. If some elements form cycles, returns the number of elements that do not.
+    /// of elements behind it. If some elements form cycles, returns the number of elements on the path from the head,
+    /// or 0 if that path does not end.
     ///
     /// # Errors
     /// [`Error::Stopped`], [`Error::Lost`].

@@ -11,7 +11,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
 const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 const NO_NEXT: u64 = u64::MAX >> LENGTH_BITS;
 
-/// A list divided into sublists, in the form that kernels take. The layout must match the kernels' struct.
+/// Kernel argument that describes a list divided into sublists. The layout must match the kernels' struct.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Sublists {
@@ -37,8 +37,8 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
     Ok(in_list)
 }
 
-/// Computes the rank of each element. It replaces the number of a part of a sublist, and the offset in the part, that
-/// the element's cell contains.
+/// Replaces the contents of each element's cell by the rank of the element. Before, a cell contains the index of a part
+/// of a sublist, and the element's offset in the part.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
@@ -47,20 +47,21 @@ fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: Devi
         queue.launch(&gpu.kernel_by_width(["ranks_of_parts", "ranks_of_parts_wide"])?, queue.grid(used), arguments)?
     };
     let arguments = (gpu.list.address(), gpu.length, ranks.address());
-    // SAFETY: as above; all elements were visited, so that each contains a number below `used`.
+    // SAFETY: as above; all elements were visited, so that each contains an index below `used`.
     unsafe {
         queue.launch(&gpu.kernel_by_width(["finish_ranks", "finish_ranks_wide"])?, queue.grid(gpu.length), arguments)?
     };
     queue.finish()
 }
 
-/// Walks all sublists. Replaces every successor by the number of a part of a sublist and the element's offset there.
-/// Writes a word for every part: its length and the next part. Returns the number of words that may be in use.
+/// Walks all sublists. Replaces every successor by the index of a part of a sublist and the element's offset in the
+/// part. Writes a word for every part: its length and the index of the next part. Returns the exclusive end of the part
+/// indices in use.
 fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
     let queue = &gpu.workspace.queue;
     let counters = gpu.counters.part(0..2);
     queue.fill(words, 0xff)?;
-    // Further parts of sublists get the numbers after those of the sublists.
+    // Further parts of sublists get the indices after those of the sublists.
     queue.write(&[0, gpu.sizes.sublists as u32], counters)?;
     let kernel = gpu.kernel_by_width(["walk_sublists", "walk_sublists_wide"])?;
     let arguments = (sublists(gpu, words, head), gpu.list.address());
@@ -88,7 +89,7 @@ fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
 /// Returns that number for the head, or 0 if the list from the head has no end.
 fn rank_sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
     jump_all(gpu, "jump_sublists", words)?;
-    // If the head is the splitter of its block, its sublist has the number of the block. Otherwise its sublist is the
+    // If the head is the splitter of its block, its sublist has the index of the block. Otherwise its sublist is the
     // last one.
     let by_head = gpu.sizes.sublists - 1;
     let block = head >> gpu.sizes.shift;

@@ -9,8 +9,8 @@ use crate::process::signals;
 use crate::process::threads::on_threads;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A thread fetches enough ranks at a time to fill this many pinned buffers. The number is large, because the thread
-/// waits for the first and for the last copy.
+/// Number of pinned buffers that one fetch of a thread fills. It is large, because in each fetch the thread waits for
+/// the first and for the last copy.
 const SLOTS: u64 = 16;
 
 /// Copies all successors from `source` to the GPU, with all threads.
@@ -22,8 +22,8 @@ pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: SuccessorSource
     })
 }
 
-/// Copies all ranks from the GPU and passes them to `take`, with all threads. After an error no thread takes another
-/// part.
+/// Copies all ranks from the GPU and passes them to `take`, with all threads. After an error no thread starts another
+/// fetch.
 pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>) -> Result<()> {
     let (list, next, length) = (gpu.list, AtomicU64::new(0), gpu.length);
     let mut lanes = gpu.workspace.uploader.lanes()?;

@@ -1,10 +1,10 @@
-//! List ranking by several ranks (MPI processes), each of which owns a share of the list.
+//! List ranking by several MPI processes, each of which owns a share of the list: a range of consecutive elements.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `part` | the share of a process: reading it, and finding the head together |
-//! | `shared` | processes of one machine, in memory that they share |
-//! | `walk` | sublists that are walked from process to process |
+//! | `shared` | ranking by the processes of one machine, in shared memory |
+//! | `walk` | walking sublists across processes, with messages |
 //! | `ruling_set` | the method of sparse ruling sets, from the walk to the computed ranks |
 //! | `wyllie` | pointer jumping, for comparison |
 
@@ -27,28 +27,29 @@ use parking_lot::{Mutex, MutexGuard};
 pub enum RankFault {
     /// The input is not a list: successors repeat, there are cycles, or there is not exactly one tail.
     List,
-    /// There are too many sublists for numbers of this index width. A wider index is enough.
+    /// The sublist indices do not fit the index type. A wider index type is enough.
     Numbers,
 }
 
-/// Maximum number of 32-bit words of a message. For larger messages the allocator would ask the system for memory each
-/// time.
+/// Maximum number of 32-bit words in a message. For larger messages the allocator would request memory from the kernel
+/// each time.
 const WORDS: usize = 1 << 14;
 
-/// Returns the bytes of memory that a rank needs for a list of `length` elements, in addition to messages.
+/// Returns the memory in bytes that each of `ranks` MPI processes needs to rank a list of `length` elements, in
+/// addition to messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
     let (share, width) = (part::shares(length, ranks).size, width(length));
     let scratch = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
     share * width + scratch
 }
 
-/// Returns the limits of size and number of messages among `ranks` ranks (MPI processes).
+/// Returns the limits on the size and number of messages between `ranks` MPI processes.
 pub(super) fn shape(ranks: usize) -> MessageLimits {
     MessageLimits { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }
 
-/// Returns the bytes of messages that count against the memory budget of a rank, in a job of `ranks` ranks on `nodes`
-/// machines.
+/// Returns the memory in bytes for messages, which counts against the budget of each process, in a job of `ranks` MPI
+/// processes on `nodes` machines.
 pub(super) fn messages_bytes(ranks: usize, nodes: usize) -> u64 {
     shape(ranks).bytes(ranks, nodes)
 }

@@ -1,4 +1,4 @@
-//! The share of a list that one rank owns.
+//! The share of a list that one MPI process owns.
 
 use crate::algo::listrank::index::{Index, Shares};
 use crate::algo::listrank::read;
@@ -10,37 +10,37 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A rank's share of a list: consecutive elements.
+/// The share of a list that one MPI process owns: a range of consecutive elements.
 #[derive(Debug, Clone, Copy)]
 pub struct ListShare {
     /// Number of elements of the whole list.
     pub length: u64,
-    /// The shares of all ranks.
+    /// The shares of all processes.
     shares: Shares,
     /// The first element of this share.
     pub first: u64,
     /// Number of elements of this share.
     len: u64,
-    /// The head: the element that is no element's successor. It is the same on all ranks, and arbitrary if the input is
-    /// not a list.
+    /// The head: the element that is no element's successor. It is the same on all processes, and arbitrary if the
+    /// input is not a list.
     pub head: u64,
     /// Number of elements of the whole list that have no successor.
     pub tails: u64,
 }
 
-/// Returns the bytes of an index in a list of `length` elements that is divided among ranks: 4 or 8. One bit marks an
-/// element as visited, so an index of 4 bytes has fewer bits for elements.
+/// Returns the size of an index in bytes (4 or 8) for a list of `length` elements that is divided among MPI processes.
+/// One bit of an index marks an element as visited, so fewer than 32 bits of a 4-byte index are left for the element.
 pub fn width(length: u64) -> u64 {
     if length <= 1 << 30 { 4 } else { 8 }
 }
 
-/// Divides a list among `ranks` ranks.
+/// Divides a list of `length` elements among `ranks` MPI processes.
 pub fn shares(length: u64, ranks: usize) -> Shares {
     Shares::new(length, length.div_ceil(ranks as u64).next_multiple_of(16))
 }
 
 impl ListShare {
-    /// Reads the share of this rank: the successor of each of its elements, or [`Index::END`] if there is none.
+    /// Reads the share of this process: the successor of each of its elements, or [`Index::END`] if there is none.
     /// Collective.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl ListShare {
         Ok((part, cells))
     }
 
-    /// Reads the share of this rank into `cells`, and calls `see` with each successor. Collective.
+    /// Reads the share of this process into `cells`, and calls `see` with each successor. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::load`].
@@ -105,7 +105,7 @@ impl ListShare {
         element.wrapping_sub(self.first) < self.len
     }
 
-    /// Returns the rank that owns `element`.
+    /// Returns the MPI rank that owns `element`.
     #[inline(always)]
     pub fn owner(&self, element: u64) -> usize {
         self.shares.of(element) as usize

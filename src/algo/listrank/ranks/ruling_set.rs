@@ -11,13 +11,13 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Base-2 logarithm of the number of elements per ruler, an element at which a sublist begins.
+/// Base-2 logarithm of the number of elements per ruler (an element at which a sublist begins).
 const SHIFT: u32 = 6;
-/// Number of words that describe a sublist in a message between processes.
+/// Number of 64-bit words that describe a sublist in a message between processes.
 const WORDS: usize = 3;
 
-/// Returns the bytes of memory that a process needs for the sublists of a list of `length` elements. They include the
-/// sublists that end on the process, and the links between all sublists.
+/// Returns the memory in bytes that a process needs for the sublists of a list of `length` elements: for the sublists
+/// that end on the process, and for the links between all sublists.
 pub fn memory(length: u64) -> u64 {
     let (width, sublists) = (width(length), most_sublists(length));
     sent_bytes(length) + 2 * width * sublists + links_bytes(sublists, width)
@@ -27,18 +27,18 @@ fn most_sublists(length: u64) -> u64 {
     2 * (length >> SHIFT) + 2
 }
 
-/// Returns the bytes of memory for the sublists that end on a process, and for the copy that it sends.
+/// Returns the memory in bytes for the sublists that end on a process, and for the copy that it sends.
 fn sent_bytes(length: u64) -> u64 {
     8 * WORDS as u64 * most_sublists(length)
 }
 
-/// Ranks a list of which this process owns `part`. Afterwards `cells` contains list ranks. If the list can't be ranked,
-/// returns the reason, and the cells are undefined. Collective.
+/// Ranks a list of which this process owns `part`. Replaces the successors in `cells` by list ranks. If the list can't
+/// be ranked, returns the reason, and the cells are undefined. Collective.
 ///
 /// # Source
 /// P. Sanders and others on sparse ruling sets for list ranking in distributed memory; J. F. Sibeyn, "Ultimate parallel
-/// list ranking?", HiPC 1999. Here walkers (messages that follow a sublist) are forwarded without rounds, and a long
-/// sublist is continued under another number.
+/// list ranking?", HiPC 1999. Here walkers (messages that follow a sublist) are forwarded without rounds, and long
+/// sublists are split.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], errors of communication; [`crate::Error::Stopped`].
@@ -77,19 +77,19 @@ pub fn ruling_set<I: Index>(
     Ok((!is_path).then_some(RankFault::List))
 }
 
-/// Gathers the sublists of all processes. Returns a link for each sublist number.
+/// Gathers the sublists of all processes. Returns their links, indexed by sublist.
 fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> Result<Buffer<I>> {
     let most = sublists.iter().map(|sublist| sublist.number.wide() + 1).max();
     let mut most = [most.unwrap_or(0)];
     comm.all_max(&mut most);
     let mut links = budget.zeroed::<I>(2 * most[0] as usize, "the links of sublists")?;
     let cells = I::shared(&mut links);
-    // Links of unused numbers lead nowhere.
+    // Links at unused indices lead nowhere.
     (0..most[0] as usize).for_each(|number| Links::<I>(cells).write(number, I::END, I::of(0)));
     let words: Vec<u64> = sublists.iter().flat_map(|s| [s.number.wide(), s.next.wide(), s.elements.wide()]).collect();
     let mut rest: Vec<Vec<u64>> = vec![Vec::new(); comm.ranks()];
     comm.gather_each(&words, |from, piece: &[u64]| {
-        // A piece of a message may end within a sublist.
+        // A piece of a message may end within the words of a sublist.
         let mut words = std::mem::take(&mut rest[from]);
         words.extend(piece);
         let whole = words.len() / WORDS * WORDS;

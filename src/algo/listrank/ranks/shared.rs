@@ -1,8 +1,9 @@
-//! MPI processes of one machine rank a list in memory that all of them share, like the threads of one process.
+//! List ranking by MPI processes of one machine, in memory that all of them share, like the threads of one process.
 //!
 //! The processes take sublists from a shared counter and send no messages. Every process touches all of the memory, so
-//! the system may count its pages once per process. This method is therefore used only if the list fits the memory
-//! limit of every process. Otherwise processes send messages that follow sublists.
+//! the kernel may count its pages once per process. This method is therefore used only if the list fits the memory
+//! limit of every process. Otherwise each process stores only its share, and the processes send messages that follow
+//! the sublists.
 
 use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
@@ -17,7 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Index of the shared counter of sublists that were started.
 const TAKEN: usize = 0;
-/// Index of the shared counter of sublists that were continued under a new number.
+/// Index of the shared counter of splits. A sublist longer than 2^[`SHIFT`] elements is split, and its rest gets a new
+/// index.
 const FRESH: usize = 1;
 
 /// Maximum number of elements in shared memory. No machine has enough memory for a longer list.
@@ -49,8 +51,8 @@ impl SharedLayout {
     }
 }
 
-/// Returns the bytes of memory that every process needs for a list of `length` elements, in addition to reading.
-/// Returns [`NEVER`] for an empty list and for a list that is too long.
+/// Returns the memory in bytes that every process needs for a list of `length` elements, in addition to the memory for
+/// reading. Returns [`NEVER`] for an empty list and for a list that is too long.
 pub fn memory(length: u64) -> u64 {
     let bytes = |layout: Option<SharedLayout>, width| {
         let other_bytes = |layout: SharedLayout| 2 * layout.numbers as u64 * width;
@@ -64,7 +66,7 @@ pub fn is_narrow(length: u64) -> bool {
     SharedLayout::of::<u32>(length).is_some()
 }
 
-/// A list in memory that ranks share.
+/// A list in memory that all MPI processes of a machine share.
 pub struct SharedList<I: Index> {
     memory: SharedMemory,
     _reserved: Reservation,
@@ -75,7 +77,8 @@ pub struct SharedList<I: Index> {
 }
 
 impl<I: Index> SharedList<I> {
-    /// Reads the list. Each process reads its share. Returns `None` on all ranks if they share no memory. Collective.
+    /// Reads the list. Each process reads its share. Returns `None` on all processes if they can't share memory.
+    /// Collective.
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -133,7 +136,7 @@ mod tests {
     fn places_follow_each_other_and_indices_widen_with_the_list() {
         for length in [1, 63, 64, 1000, 1 << 20, (1 << 31) - (1 << 22), 1 << 31, 1 << 40] {
             let narrow = SharedLayout::of::<u32>(length);
-            // A cell has 32 bits: 23 for the number of a sublist, 9 for an offset. There are at most two sublists for
+            // A cell has 32 bits: 23 for the index of a sublist, 9 for an offset. There are at most two sublists for
             // each 512 elements, and one more.
             assert_eq!(narrow.is_some(), 2 * length.div_ceil(512) < 1 << 23, "{length}");
             assert!(narrow.is_none_or(|layout| layout.links as u64 == 4 * length));

@@ -4,7 +4,7 @@
 //! Each process starts walkers at its rulers (the elements at which sublists begin) and forwards incoming walkers. A
 //! process has many walkers at a time, so it seldom waits for memory or messages. A walker overwrites the successor of
 //! each element it visits with its tag (sublist and offset) and a bit that marks the cell as visited. The walk is over
-//! when all walkers have ended. An idle process reports to rank 0 how many walkers have ended on it.
+//! when all walkers have ended. An idle process reports to MPI rank 0 how many walkers have ended on it.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -24,8 +24,8 @@ const MAX_BATCH: usize = 1 << 14;
 /// Prefetch distance, in walkers (messages that follow sublists).
 const PREFETCH_DISTANCE: usize = 24;
 
-/// A sublist whose walk has ended: its number, the number of the next sublist ([`Index::END`] after the last), and its
-/// length in elements.
+/// A sublist whose walk has ended: its index (`number`), the index of the next sublist ([`Index::END`] after the last),
+/// and its number of elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sublist<I> {
     pub number: I,
@@ -33,8 +33,8 @@ pub struct Sublist<I> {
     pub elements: I,
 }
 
-/// The message that follows a sublist: the element that it visits next, and the sublist with the offset in it (the
-/// tag).
+/// A message that follows a sublist. It contains the element to visit next, and a tag: the index of the sublist, and
+/// the offset of that element in it.
 #[derive(Debug, Clone, Copy)]
 struct Walker {
     at: u64,
@@ -54,7 +54,7 @@ impl Walker {
         }
     }
 
-    /// Decodes a walker from words of a message.
+    /// Decodes a walker from the 32-bit words of a message.
     #[inline(always)]
     fn get(words: &[u32]) -> Walker {
         let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -73,11 +73,11 @@ pub struct RankWalk<'a, I: Index> {
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
-    /// The next block of elements in which this process looks for a ruler.
+    /// Index of the next block of elements in which this process looks for a ruler.
     next_block: AtomicUsize,
     /// End of the range of blocks in which this process looks for rulers.
     blocks: usize,
-    /// Number of sublists that this process has continued under a new number.
+    /// Number of times that this process has split a long sublist.
     fresh: AtomicU64,
     inbox: Mutex<Vec<Vec<u32>>>,
     sublists: Mutex<Vec<Sublist<I>>>,
@@ -120,13 +120,13 @@ impl<'a, I: Index> RankWalk<'a, I> {
         }
     }
 
-    /// Returns the number of the sublist that begins at the head.
+    /// Returns the index of the sublist that begins at the head.
     pub fn head_sublist(&self) -> I {
         I::of(self.rulers.sublist(I::of(self.part.head)) as u64)
     }
 
-    /// Walks all sublists with `threads` threads on this process. Returns the sublists that ended on this process.
-    /// Collective.
+    /// Walks all sublists with `threads` threads on this process. Returns the sublists that ended on this process, or
+    /// the reason why the list can't be ranked. Collective.
     ///
     /// # Errors
     /// Communication errors; [`crate::Error::Stopped`].
@@ -149,7 +149,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
-    /// Forwards walkers until all walkers of all processes have ended. Only the thread with `speaks` set checks
+    /// Forwards walkers until all walkers of all processes have ended. Only the thread whose `speaks` is true checks
     /// with other processes whether the walk is over.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Walkers::new(self, outbox);
@@ -171,8 +171,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(())
     }
 
-    /// Returns a new number under which a sublist is continued. Processes take turns in the sequence of numbers, so
-    /// that no two use the same one.
+    /// Returns an unused index for the rest of a sublist that is split. The new indices are interleaved among the
+    /// processes, so that no two processes use the same one.
     fn number(&self) -> u64 {
         let (rank, ranks) = (self.comm.rank() as u64, self.comm.ranks() as u64);
         self.rulers.blocks() as u64 + 1 + self.fresh.fetch_add(1, Relaxed) * ranks + rank
@@ -183,7 +183,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
     }
 }
 
-/// The walkers of one thread, encoded as words of messages.
+/// The walkers of one thread, encoded as the 32-bit words of messages.
 struct Walkers<'w, 'a, I: Index> {
     walk: &'w RankWalk<'a, I>,
     outbox: &'w Outbox<'w>,
@@ -191,7 +191,7 @@ struct Walkers<'w, 'a, I: Index> {
     here: Vec<u32>,
     /// An empty spare buffer.
     spare: Vec<u32>,
-    /// Number of words that arrived by messages in the last round.
+    /// Number of 32-bit words in the messages that arrived in the last round.
     came: usize,
     leaving: Vec<Vec<u32>>,
     sublists: Vec<Sublist<I>>,
@@ -254,7 +254,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
                 self.send(to)?;
             }
         }
-        // Count ends only after everything that the walkers wrote is in place.
+        // Count ended walkers only after everything that they wrote is stored.
         self.walk.ended.fetch_add(ended, Relaxed);
         let some = self.came > 0 || !batch.is_empty();
         self.spare = batch;
@@ -327,7 +327,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
 
 /// Detects that the walkers of all processes have ended.
 struct TerminationDetector {
-    /// Number of walkers that ended on each process, according to its last report. Only rank 0 uses it.
+    /// Number of walkers that ended on each process, according to its last report. Only MPI rank 0 uses it.
     reported: Vec<u64>,
     /// Number of ended walkers in the last report of this process.
     last: u64,

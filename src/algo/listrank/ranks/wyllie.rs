@@ -1,5 +1,5 @@
-//! Pointer jumping by several MPI processes, as published. In each round every element asks the element it points to
-//! for that element's pointer, by messages.
+//! Pointer jumping by several MPI processes, as published. In each round every element sends a request to the element
+//! it points to, which replies with its own pointer and distance.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -16,12 +16,12 @@ struct Pointers<I: Index> {
     distance: Buffer<I>,
 }
 
-/// Ranks a list of which this process owns `part`. Afterwards `cells` contains list ranks. If the list can't be ranked,
-/// returns the reason. Collective.
+/// Ranks a list of which this process owns `part`. Replaces the successors in `cells` by list ranks. If the list can't
+/// be ranked, returns the reason. Collective.
 ///
 /// # Source
-/// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: questions, then
-/// answers.
+/// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: requests, then
+/// replies.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], errors of communication; [`crate::Error::Stopped`].
@@ -57,11 +57,11 @@ pub fn wyllie<I: Index>(
     Ok(None)
 }
 
-/// Bytes of memory for a question about an element's pointer, and for the answer.
+/// Memory in bytes per element for the messages of a round: a request and a reply.
 const ASKED: u64 = 40;
 
-/// Returns the bytes of memory that a rank with a share of `share` elements needs for pointers, with indices of `width`
-/// bytes.
+/// Returns the memory in bytes that an MPI process with a share of `share` elements needs for pointers, distances and
+/// messages, with indices of `width` bytes.
 pub fn memory(share: u64, width: u64) -> u64 {
     (2 * width + ASKED) * share
 }
@@ -112,7 +112,7 @@ fn wide(words: &[u32]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
 }
 
-/// Messages that are being filled, one for each rank.
+/// Messages that are being filled, one for each destination process.
 struct OutgoingMessages<'o> {
     outbox: &'o Outbox<'o>,
     messages: Vec<Vec<u32>>,

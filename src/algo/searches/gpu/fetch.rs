@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::{DeviceSlice, Uploader};
 use crate::process::threads::on_threads;
 
-/// Copies the slice `from` of GPU memory to `to`. `element` makes an element of `to` from `W` 32-bit words.
+/// Copies the slice `from` of GPU memory to `to`. `element` creates an element of `to` from `W` 32-bit words.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -24,7 +24,7 @@ pub fn fetch<T: Send, const W: usize>(
 }
 
 /// Copies the slice `from` of GPU memory to the host, with several threads. The slice has `elements` elements of `W`
-/// 32-bit words. `divide(n)` divides the destinations of the elements into parts of `n` (the last may be shorter).
+/// 32-bit words. `divide(n)` divides the destinations of the elements into chunks of `n` (the last may be shorter).
 /// `take` receives each destination with its words.
 ///
 /// # Errors
@@ -49,11 +49,11 @@ pub fn receive<P: Iterator + Send, I: Iterator<Item = P>, const W: usize>(
     })
 }
 
-/// Joins two 32-bit words, the lower one first, to a 64-bit number.
+/// Combines two 32-bit words, the low word first, into a 64-bit number.
 #[inline]
 pub fn joined([low, high]: [u32; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// Minimum number of elements for each thread.
+/// Minimum number of elements per thread.
 const LEAST_SHARE: usize = 1 << 16;

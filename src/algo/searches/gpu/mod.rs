@@ -1,5 +1,4 @@
-//! Code that all searches on a GPU share: positions of rows, rows in pinned host memory, and copying results to the
-//! host.
+//! Code shared by the GPU searches: row offsets, rows in pinned host memory, and copying results to the host.
 
 mod fetch;
 mod rows;
@@ -10,20 +9,21 @@ pub use rows::{GpuRows, join_starts, pin, place_starts, targets};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, ProgramSource};
 
-/// Cancellation check. It is called while rows are copied and between kernel launches. If it returns an error, the work
-/// stops.
+/// Cancellation check, which is called while rows are copied and between kernel launches. If it returns an error, the
+/// work stops.
 pub type CancelCheck<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
 /// CUDA header (name and text) for reading rows of a graph in a kernel.
 pub const ROWS: (&str, &str) = ("rows.cuh", include_str!("../../../../kernels/rows.cuh"));
-/// CUDA header (name and text) with barriers of all thread blocks of a grid.
+/// CUDA header (name and text) for barriers across all thread blocks of a grid.
 pub const GRID_BARRIER: (&str, &str) = ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh"));
-/// CUDA header (name and text) with steps in which all thread blocks visit the rows of listed vertices.
+/// CUDA header (name and text) for the steps of a search. In each step, all thread blocks of a grid share the work on
+/// the rows of the vertices in a list.
 pub const FRONTIER: (&str, &str) = ("frontier.cuh", include_str!("../../../../kernels/frontier.cuh"));
-/// Header with prefix sums over the threads of a block.
+/// CUDA header (name and text) for prefix sums over the threads of a block.
 pub const BLOCK_SCAN: (&str, &str) = ("block_scan.cuh", include_str!("../../../../kernels/block_scan.cuh"));
-/// Bytes of a barrier of all thread blocks. The barrier is at the beginning of a kernel's state, and must be zero at
-/// each launch.
+/// Size in bytes of a barrier across all thread blocks. The barrier is at the beginning of a kernel's state, and must
+/// be zero at each launch.
 pub const BARRIER_BYTES: u64 = 16;
 
 /// Checks that no thread block gave up waiting at a barrier. `broken` is a field of the barrier.
@@ -37,6 +37,6 @@ pub fn check_barrier(broken: u32) -> Result<()> {
     }
 }
 
-/// CUDA program that computes the positions of rows in GPU memory.
+/// CUDA program that computes row offsets in GPU memory.
 pub static PROGRAM: ProgramSource =
     ProgramSource { name: "rows.cu", text: include_str!("../../../../kernels/rows.cu"), headers: &[COMMON, ROWS] };

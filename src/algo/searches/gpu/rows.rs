@@ -1,4 +1,4 @@
-//! Positions of a graph's rows in GPU memory, and rows in pinned host memory, which kernels read over the bus.
+//! Row offsets of a graph in GPU memory, and rows in pinned host memory, which kernels read over the bus.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{CancelCheck, PROGRAM, ROWS};
@@ -9,17 +9,18 @@ use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
 
-/// Maximum number of rows that [`GpuRows`] stores: the first row at or after each multiple of 2^32 entries.
+/// Maximum number of crossings that [`GpuRows`] stores. A crossing is the first row that begins at or after a multiple
+/// of 2^32 entries.
 const MOST_CROSSINGS: usize = constant(ROWS.1, "MOST_CROSSINGS") as usize;
 
-/// Bytes that a thread copies at a time to pinned memory.
+/// Number of bytes that a thread copies to pinned memory at a time.
 const PIECE: usize = 4 << 20;
 
 /// Adjacency rows that a GPU can read. The memory layout must match `RowsOf` in `kernels/rows.cuh`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct GpuRows {
-    /// GPU address of the low 32 bits of each row's start, followed by the end of the last row.
+    /// GPU address of the array of row offsets (the low 32 bits of each). Its last element is the end of the last row.
     pub starts: u64,
     /// Address of the entries, in GPU memory or in pinned host memory.
     pub entries: u64,
@@ -30,7 +31,7 @@ pub struct GpuRows {
 const _: () = assert!(size_of::<GpuRows>() == 72);
 
 impl GpuRows {
-    /// Records that row `row` is the first that begins at or after the next multiple of 2^32 entries.
+    /// Records `row` as the next crossing: the first row that begins at or after the next multiple of 2^32 entries.
     fn cross(&mut self, row: u32) -> Result<()> {
         let Some(crossing) = self.crossing.get_mut(self.crossings as usize) else {
             let most = MOST_CROSSINGS as u64 + 1;
@@ -43,9 +44,9 @@ impl GpuRows {
     }
 }
 
-/// Copies the start positions of all rows in `graph`, the lower or upper half of the adjacency, to the GPU. Converts
-/// positions within a block to positions within the half, and adds `before`. If rows are packed, positions count chunks
-/// of packed neighbours instead of entries.
+/// Copies the row offsets of `graph`, the lower or upper half of the adjacency, to the GPU. Converts offsets within a
+/// block to offsets within the half, and adds `before`. If rows are packed (compressed), offsets count chunks of packed
+/// neighbours instead of entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks; errors
@@ -93,15 +94,15 @@ pub fn place_starts(
     let kernel = workspace.kernel(&PROGRAM, "rows_rebase")?;
     for (part, before) in places.into_iter().filter(|&(_, before)| before as u32 > 0) {
         let arguments = (part.address(), part.len() as u32, before as u32);
-        // SAFETY: the arguments match the kernel's, and no other block uses the part.
+        // SAFETY: the arguments match the kernel's, and no other block uses the slice `part`.
         unsafe { workspace.queue.launch(&kernel, workspace.queue.grid(part.len()), arguments)? };
     }
     workspace.queue.finish()?;
     Ok(half)
 }
 
-/// Computes the start positions of whole rows. Each is the sum of the start positions in the lower and in the upper
-/// half. The first row starts after `before` entries.
+/// Computes the offsets of whole rows. Each is the sum of the row's offsets in the lower and in the upper half. The
+/// first row starts after `before` entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`].
@@ -117,7 +118,7 @@ pub fn join_starts(
     let kernel = workspace.kernel(&PROGRAM, "rows_join")?;
     let [lower, upper] = halves.map(DeviceSlice::address);
     let arguments = (lower, upper, starts.len(), starts.address(), found.address());
-    // SAFETY: the arguments match the kernel's. All three slices have a word for each row and one more.
+    // SAFETY: the arguments match the kernel's. All three slices have a word for each row and one more word.
     unsafe { queue.launch(&kernel, queue.grid(starts.len()), arguments)? };
     let mut crossing = [0; 1 + MOST_CROSSINGS];
     queue.read(found, &mut crossing)?;
@@ -159,8 +160,8 @@ pub fn pin(
     Ok(pinned)
 }
 
-/// Returns each block of `graph` that has entries, as three numbers: the block's number, the number of entries before
-/// the block, and the number of its entries.
+/// Yields `(b, before, entries)` for each block of `graph` that has entries: its index, the number of entries in
+/// earlier blocks, and the number of its own entries.
 pub fn targets(graph: &BlockStore) -> impl Iterator<Item = (usize, u64, u64)> {
     let before = (0..graph.len()).scan(0, |end, b| {
         let before = *end;

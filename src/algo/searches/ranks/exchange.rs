@@ -1,14 +1,14 @@
 //! Communication between the ranks of a search: links that stay open, barriers, sums, and gathering parents on rank 0.
-//! The algorithm decides what ranks send each other in a step.
+//! The algorithm decides what ranks send to each other in a step.
 
 use super::VertexOwnership;
 use crate::comm::{Comm, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Reservation};
 
-/// Bytes of all links of a rank together.
+/// Total size in bytes of all links of a rank.
 const LINKS: usize = 4 << 20;
-/// Minimum and maximum number of bytes of one link.
+/// Minimum and maximum size of one link in bytes.
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
 /// Open links of a rank to all other ranks of a search.
@@ -20,13 +20,13 @@ pub struct RankExchange {
     _reserved: Reservation,
 }
 
-/// Returns the bytes of the link between two ranks, if there are `ranks` ranks.
+/// Returns the size in bytes of the link between two ranks, if there are `ranks` ranks.
 fn link(ranks: usize) -> usize {
     (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1])
 }
 
 impl RankExchange {
-    /// Returns the bytes of host memory that the links of one rank take, if `ranks` ranks run on `nodes` machines.
+    /// Returns the host memory in bytes for the links of one rank, if `ranks` ranks run on `nodes` machines.
     pub fn bytes(ranks: usize, nodes: usize) -> u64 {
         Rounds::bytes(link(ranks), ranks, nodes)
     }
@@ -42,7 +42,7 @@ impl RankExchange {
         Ok(RankExchange { ownership, rounds: comm.rounds(link(comm.ranks())), _reserved: reserved })
     }
 
-    /// A barrier: waits until all ranks have called it.
+    /// Waits at a barrier until all ranks have called this function.
     pub fn barrier(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }
@@ -68,8 +68,8 @@ impl RankExchange {
         Ok(self.rounds.gather([number, 0, 0, 0, 0, 0, 0])?.into_iter().map(|line| line[0]))
     }
 
-    /// Sends `message` to all other ranks. Calls `take(from, words)` with the words that arrive from rank `from`, in
-    /// parts of any length. Collective: all ranks must call it.
+    /// Sends `message` to all other ranks. Calls `take(from, words)` for the words that arrive from rank `from`, in
+    /// slices of any length. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors, and errors of `take`.
@@ -80,8 +80,8 @@ impl RankExchange {
     }
 
     /// Gathers the parents of all vertices on rank 0, in `parents`. On other ranks `parents` is empty. `own` yields the
-    /// parents of the vertices that this rank owns, in order. On rank 0, `own` may be empty if these parents are in
-    /// `parents` already. Collective: all ranks must call it.
+    /// parents of the vertices that this rank owns, in order. On rank 0, `own` may be empty if these parents are
+    /// already in `parents`. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -106,7 +106,7 @@ impl RankExchange {
     }
 }
 
-/// Makes the error for vertices that rank `from` sent although they do not exist.
+/// Creates the error for vertices that rank `from` sent although they do not exist.
 pub fn misplaced(from: usize) -> Error {
     Error::internal("take vertices of another rank", format!("rank {from} sent some that do not exist"))
 }

@@ -1,4 +1,4 @@
-//! Code for searches by several ranks: ownership of vertices, communication, and searches that only rank 0 does.
+//! Code for searches by several ranks: ownership of vertices, communication, and searches by rank 0 alone.
 
 mod exchange;
 mod on_rank0;

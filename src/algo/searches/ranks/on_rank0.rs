@@ -8,7 +8,7 @@ use crate::graph::ids::Vertex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// An engine that searches on rank 0 and gives its results to all ranks.
+/// An engine that searches on rank 0 and sends its results to all ranks.
 struct OnRank0<'a, S> {
     comm: &'a Comm,
     /// The engine on rank 0; `None` on other ranks.

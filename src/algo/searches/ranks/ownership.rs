@@ -1,7 +1,7 @@
 //! Ownership of vertices. The owner of a vertex is the rank that finds its parent and expands its row of neighbours.
 //!
-//! Vertices are in the order of degree. Blocks of consecutive vertices go to the ranks in turn, so that all ranks own
-//! about the same number of vertices of every degree.
+//! Vertices are numbered by descending degree. Blocks of consecutive vertices are assigned to the ranks round-robin, so
+//! that all ranks own about the same number of vertices of every degree.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -10,10 +10,10 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnerRule {
-    /// Rank `v` modulo the number of ranks owns vertex `v`: each block is one vertex.
+    /// The owner of vertex `v` is the rank `v` modulo the number of ranks. Each block is one vertex.
     Modulo,
-    /// Blocks of 512 vertices go to the ranks in turn. The bits of a block fill a cache line. Even where degrees are
-    /// smallest, the rows of a block fill about a page.
+    /// Blocks of 512 vertices are assigned to the ranks round-robin. The bits of a block fill a cache line. Even where
+    /// degrees are smallest, the rows of a block fill about a page.
     Blocks,
 }
 
@@ -21,12 +21,12 @@ impl OwnerRule {
     /// All owner rules, with their names in job files.
     pub const ALL: [(&str, OwnerRule); 2] = [("modulo", OwnerRule::Modulo), ("blocks", OwnerRule::Blocks)];
 
-    /// Returns the number of vertices of a block.
+    /// Returns the number of vertices per block.
     pub fn block(self) -> usize {
         1 << self.shift()
     }
 
-    /// Returns the base-2 logarithm of the number of vertices of a block.
+    /// Returns the base-2 logarithm of the number of vertices per block.
     #[inline(always)]
     const fn shift(self) -> u32 {
         match self {
@@ -38,18 +38,18 @@ impl OwnerRule {
 
 /// Number of 64-bit bitmap words in a block.
 const WORDS: usize = 8;
-/// Number of vertices in a word.
+/// Number of vertices per bitmap word.
 const WORD: usize = 64;
 
-/// Assignment of vertices to the ranks that own them, as one of the ranks sees it.
+/// Assignment of vertices to the ranks that own them, from the point of view of one rank ("this rank").
 ///
-/// The *place* of a vertex is its position among the vertices of its owner. Its *key* combines the owner and the place.
-/// The keys of one rank are consecutive numbers, in the order of its vertices.
+/// The *local index* of a vertex is its position among the vertices of its owner. Its *key* combines the owner and the
+/// local index. The keys of one rank are consecutive numbers, in the order of its vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexOwnership {
     /// Number of vertices that all ranks own together.
     pub vertices: usize,
-    /// Number of the rank whose vertices count as owned here ("this rank").
+    /// This rank: the rank whose vertices count as owned in this value.
     pub rank: usize,
     /// Number of ranks.
     pub ranks: usize,
@@ -62,8 +62,8 @@ pub struct VertexOwnership {
 }
 
 impl VertexOwnership {
-    /// Returns the ownership of `vertices` vertices among `ranks` ranks, as rank `rank` sees it. In a small graph a
-    /// rank may own no vertex.
+    /// Returns the ownership of `vertices` vertices among `ranks` ranks, from the point of view of `rank`. In a small
+    /// graph a rank may own no vertices.
     pub fn new(rule: OwnerRule, vertices: usize, rank: usize, ranks: usize) -> VertexOwnership {
         let reciprocal = u64::MAX / ranks.max(1) as u64;
         let ownership = VertexOwnership { vertices, rank, ranks, rule, reciprocal, stride: 0 };
@@ -72,7 +72,7 @@ impl VertexOwnership {
         VertexOwnership { stride, ..ownership }
     }
 
-    /// Returns the ownership by blocks of 512 vertices, as rank `rank` sees it.
+    /// Returns the ownership by blocks of 512 vertices, from the point of view of `rank`.
     pub fn blocks(vertices: usize, rank: usize, ranks: usize) -> VertexOwnership {
         VertexOwnership::new(OwnerRule::Blocks, vertices, rank, ranks)
     }
@@ -82,17 +82,17 @@ impl VertexOwnership {
         VertexOwnership::blocks(vertices, 0, 1)
     }
 
-    /// Returns the same ownership as rank `rank` sees it.
+    /// Returns the same ownership from the point of view of `rank`.
     pub fn of_rank(&self, rank: usize) -> VertexOwnership {
         VertexOwnership { rank, ..*self }
     }
 
-    /// Returns the number of keys of all ranks together. Keys can be used only if this number fits 32 bits.
+    /// Returns the total number of keys of all ranks. Keys can be used only if this number fits 32 bits.
     pub fn keys(&self) -> u64 {
         u64::from(self.stride) * self.ranks as u64
     }
 
-    /// Returns the two numbers with which GPU kernels find owners. The first is 2^64 divided by the number of ranks,
+    /// Returns the two constants with which GPU kernels find owners. The first is 2^64 divided by the number of ranks,
     /// rounded up, or 0 for a single rank. The second is the base-2 logarithm of the block size.
     pub fn division(&self) -> (u64, u32) {
         (if self.ranks <= 1 { 0 } else { self.reciprocal + 1 }, self.rule.shift())
@@ -105,30 +105,32 @@ impl VertexOwnership {
     }
 
     /// Returns the number of 64-bit words that this rank owns in a bitmap of all vertices. Call it only with
-    /// [`OwnerRule::Blocks`]: with [`OwnerRule::Modulo`] a word has vertices of several owners.
+    /// [`OwnerRule::Blocks`]: with [`OwnerRule::Modulo`], the bits of a word belong to several owners.
     pub fn words(&self) -> usize {
         self.len().div_ceil(WORD)
     }
 
-    /// Returns the position of this rank's word number `own` among all words of a bitmap of all vertices.
+    /// Converts `own`, the index of a word among the bitmap words of this rank, to the index in a bitmap of all
+    /// vertices.
     #[inline(always)]
     pub fn word(&self, own: usize) -> usize {
         (own / WORDS * self.ranks + self.rank) * WORDS + own % WORDS
     }
 
-    /// Returns true if this rank owns the bitmap word at position `at`.
+    /// Returns true if this rank owns the word with index `at` in a bitmap of all vertices.
     #[inline(always)]
     pub fn has_word(&self, at: usize) -> bool {
         self.ranks == 1 || at / WORDS % self.ranks == self.rank
     }
 
-    /// Returns how many blocks before `block` have the same owner.
+    /// Returns the number of blocks before `block` that have the same owner.
     #[inline(always)]
     fn turn(&self, block: u32) -> u32 {
         ((u128::from(self.reciprocal) * (u128::from(block) + 1)) >> 64) as u32
     }
 
-    /// Returns the rank that owns vertex `v`, and the place of `v` among the vertices of that rank.
+    /// Returns the rank that owns vertex `v`, and the local index of `v` (its position among the vertices of that
+    /// rank).
     #[inline(always)]
     pub fn locate(&self, v: u32) -> (u32, u32) {
         // With constant shifts, a key takes 1.0 ns with `Modulo`, otherwise 1.4 ns.
@@ -157,20 +159,20 @@ impl VertexOwnership {
         self.owner(v) == self.rank
     }
 
-    /// Returns the place of vertex `v` among the vertices of its owner.
+    /// Returns the local index of vertex `v`: its position among the vertices of its owner.
     #[inline(always)]
     pub fn local_index(&self, v: u32) -> usize {
         self.locate(v).1 as usize
     }
 
-    /// Returns the key of vertex `v`: a number that combines its owner and its place.
+    /// Returns the key of vertex `v`: a number that combines its owner and its local index.
     #[inline(always)]
     pub fn key(&self, v: u32) -> u32 {
         let (rank, local_index) = self.locate(v);
         rank * self.stride + local_index
     }
 
-    /// Returns the vertex at position `local_index` among the vertices that this rank owns.
+    /// Returns the vertex with local index `local_index` on this rank.
     #[inline(always)]
     pub fn vertex(&self, local_index: u32) -> u32 {
         let shift = self.rule.shift();
@@ -178,8 +180,8 @@ impl VertexOwnership {
         (turn * self.ranks as u32 + self.rank as u32) << shift | local_index & ((1 << shift) - 1)
     }
 
-    /// Returns consecutive vertices of this rank, from position `local_index` among its vertices to the end of their
-    /// block, but at most `most`.
+    /// Returns the range of consecutive vertices of this rank that begins at local index `local_index` and ends with
+    /// the block, or after `most` vertices.
     pub fn run(&self, local_index: usize, most: usize) -> Range<usize> {
         let (first, block) = (self.vertex(local_index as u32) as usize, self.rule.block());
         first..first + most.min(block - local_index % block)

@@ -1,15 +1,16 @@
-//! Faults in breadth-first trees: violations of the five rules of Graph500, and of one rule of gpugraph.
+//! Faults in breadth-first trees: violations of the five rules of Graph500, and of one additional rule of gpugraph.
 //!
 //! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two consecutive levels. Rule
 //! 3: the ends of every edge of the graph differ by at most one level, or both are unreached. Rule 4: the tree contains
 //! every reachable vertex. Rule 5: a vertex and its parent are joined by an edge of the graph. Directed graphs have
 //! weaker rules. An edge must lead from the parent to the child. The level of an edge's head may be smaller than the
 //! level of the tail by any number, but larger by at most one. If the tail is unreached, the head may have any level or
-//! none.
+//! be unreached.
 
 use crate::error::Error;
 
-/// A violation of a rule in a tree, with the vertices that show it. Vertices are numbers in the order of degree.
+/// A violation of a rule in a tree, with the vertices that prove it. A vertex is given by its position in the order of
+/// descending degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TreeFault {
     /// Rule 1: the parent of the root is not the root.
@@ -20,7 +21,7 @@ pub(super) enum TreeFault {
     Cycle { vertex: u32 },
     /// Rule 1: the parent of `vertex` is unreached.
     LostParent { vertex: u32, parent: u32 },
-    /// Rule 2: the level of `vertex` is not one more than `above`, the level of its parent.
+    /// Rule 2: the level of `vertex` is not `above` + 1, where `above` is the level of its parent.
     Level { vertex: u32, level: u32, parent: u32, above: u32 },
     /// Rule 3: the levels at the ends of an edge of the graph differ by too much.
     Apart { from: u32, level: u32, to: u32, other: u32 },
@@ -28,11 +29,11 @@ pub(super) enum TreeFault {
     NotReached { from: u32, to: u32 },
     /// Rule 5: the graph has no edge from the parent to `vertex`.
     NoEdge { vertex: u32, parent: u32 },
-    /// Rule of gpugraph: the parent of `vertex` must be its first neighbour in the previous level.
+    /// Rule of gpugraph: the parent of `vertex` is not its first neighbour in the previous level.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
-/// A fault, with the number of its tree.
+/// A fault, preceded by the index of its tree.
 pub(super) type NumberedFault = (usize, TreeFault);
 
 impl TreeFault {
@@ -74,7 +75,7 @@ impl TreeFault {
     }
 }
 
-/// Makes the error for a tree that breaks the Graph500 rule number `rule`.
+/// Creates the error for a tree that violates Graph500 rule `rule` (1 to 5).
 pub(super) fn rule_error(source: &str, rule: u32, found: &str) -> Error {
     Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
 }

@@ -1,11 +1,11 @@
-//! Computes the level of every vertex from nothing but the parents in a tree.
+//! Computes the level of every vertex of a tree from the parents alone.
 //!
-//! Threads take vertices in order. Most parents come before their children, so the level of a child is the known level
-//! of its parent plus one. Otherwise the thread follows parents to a vertex with a known level, and sets the levels of
-//! all vertices on the way. So each long path is followed only once. Several threads may set the level of a vertex, but
-//! they write the same value.
+//! Threads process vertices in ascending order. Most parents come before their children, so the level of a child is the
+//! known level of its parent plus one. Otherwise the thread follows parents to a vertex with a known level, and sets
+//! the levels of all vertices on the way. So each long path is followed only once. Several threads may set the level of
+//! a vertex, but they write the same value.
 //!
-//! The levels of a vertex in several trees are stored side by side, in a *line* per vertex, because checks of edges
+//! The levels of a vertex in several trees are stored side by side, in one *line* per vertex, because checks of edges
 //! compare both ends in all trees.
 
 use super::fault::{NumberedFault, TreeFault};
@@ -26,12 +26,12 @@ pub struct Tree<'a> {
     pub parents: &'a [u32],
 }
 
-/// The level of a vertex as a small number, called a mark: the level plus 1, or 0 while it is unknown. Every level
+/// A *mark* encodes the level of a vertex as a small number: the level plus 1, or 0 while it is unknown. Every level
 /// differs from [`Mark::UNREACHED`] by more than 1.
 pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
-    /// The mark of an unreached vertex, in place of a level.
+    /// The mark of an unreached vertex.
     const UNREACHED: Self;
-    /// Largest level that fits a mark.
+    /// Largest level that a mark can represent.
     const DEEPEST: u32;
     /// Atomic form of a mark, which several threads may write.
     type Cell: Sync;
@@ -89,13 +89,13 @@ mark! {
     u32, AtomicU32, cells;
 }
 
-/// Number of vertices that a thread takes at a time. The levels of this many vertices fit the first-level cache, unless
-/// many trees are deep.
+/// Number of vertices that a thread processes at a time. The levels of this many vertices fit the first-level cache,
+/// unless many trees are deep.
 const PART: usize = 256;
 
-/// Writes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
+/// Computes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
 /// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
-/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or the first fault of a
+/// unreached. Returns the indices of the trees whose levels do not fit marks of this size, or the first fault of a
 /// tree.
 ///
 /// # Errors

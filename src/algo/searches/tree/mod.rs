@@ -1,5 +1,5 @@
-//! Code that all searches by levels (breadth-first searches) share: trees of parents, levels computed from parents,
-//! columns, and checks.
+//! Code shared by all level-synchronous searches (breadth-first searches): trees of parents, levels computed from
+//! parents, columns, and checks.
 //!
 //! An algorithm implements [`SearchTable`](super::SearchTable) with its engine, and [`LevelStats`] for its
 //! statistics. This module then implements [`SearchTask`](super::SearchTask) for it.
@@ -14,5 +14,5 @@ mod write;
 pub use task::LevelStats;
 pub use write::put_parents;
 
-/// Maximum number of trees that are checked together. The levels of a vertex in all these trees fill a cache line.
+/// Maximum number of trees that are checked together. The levels of a vertex in so many trees fill a cache line.
 pub const BATCH: usize = 64;

@@ -1,4 +1,4 @@
-//! Implements [`SearchTask`] for all searches by levels, because they all produce breadth-first trees.
+//! Implements [`SearchTask`] for all level-synchronous searches, because they all produce breadth-first trees.
 
 use super::verify::{self, SourceChecked, SourceOutput};
 use super::{BATCH, validate, write};
@@ -17,9 +17,9 @@ use crate::results::about::About;
 use std::collections::BTreeMap;
 use validate::Tree;
 
-/// Statistics that every search by levels returns. The default value describes a search that reached nothing.
+/// Statistics that every level-synchronous search returns. The default value describes a search that reached nothing.
 pub trait LevelStats: Default {
-    /// Statistics of the search in the form of the report.
+    /// Statistics of a search in the form in which the report stores them.
     type Details: SourceDetails;
 
     /// Returns the statistics of a root without an edge, which reaches only itself.
@@ -28,15 +28,15 @@ pub trait LevelStats: Default {
     /// Returns the number of reached vertices, including the root, and the largest level.
     fn reached_and_depth(&self) -> (u64, u64);
 
-    /// Returns the seconds of the search.
+    /// Returns the seconds that the search took.
     fn seconds(&self) -> f64;
 
-    /// Converts the statistics into the form of the report, with at most `levels` levels.
+    /// Converts the statistics into the form in which the report stores them, with at most `levels` levels.
     fn details(self, speed: Speed, levels: usize) -> Self::Details;
 }
 
 /// Implements [`SearchTask`] for a table whose searches fill arrays of parents. The parent of a vertex is its smallest
-/// neighbour in the previous level. The root is its own parent, and an unreached vertex has [`NONE`].
+/// neighbour in the previous level. The root is its own parent, and an unreached vertex has the parent [`NONE`].
 impl<T: SearchTable<Tree = Buffer<u32>>> SearchTask for T
 where
     T::Stats: LevelStats,
@@ -51,7 +51,7 @@ where
     const CHECKED: usize = BATCH;
     const PLANNED: usize = BATCH;
     const CHECK: f64 = 0.15;
-    // This is enough for a search of some tens of levels.
+    // This is enough for a search with some tens of levels.
     const RECORD: u64 = 8192;
 
     fn isolated(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Stats {
@@ -141,7 +141,7 @@ where
             "a level without vertices, or a first one that is not the source alone".to_owned()
         })?;
         let sum = frontiers.iter().sum::<u64>();
-        // A report has only the first levels of a deep tree.
+        // A report contains only the first levels of a deep tree.
         let is_sum = if levels == depth + 1 { sum == reached } else { sum <= reached };
         require(source, is_sum, || format!("{sum} vertices in its levels, {reached} reached"))
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Value of an unreached vertex in the columns `parent` and `level`.
 const UNREACHED: i64 = -1;
 
-/// Returns the bytes of host memory that writing the columns takes: for the ids of vertices and the levels of a tree.
+/// Returns the host memory in bytes for writing the columns: for the ids of vertices and the levels of a tree.
 pub fn bytes(vertices: u64) -> u64 {
     InputIds::bytes(vertices) + 4 * vertices
 }

@@ -1,8 +1,8 @@
-//! Arithmetic of distances in a search. A distance is a whole number of 32 bits if all sums fit, otherwise of 64 bits.
-//! Distances with decimals are the bits of an `f32` or `f64`, because these have the same order as the numbers.
+//! Arithmetic of distances in a search. Integer distances have 32 bits if all sums fit, otherwise 64 bits.
+//! Floating-point distances are stored as the bits of an `f32` or `f64`, which compare like the (nonnegative) numbers.
 //!
-//! An entry of a row has a weight of 32 bits, or the code of one of 64 bits. The slice `values` has the weights of 64
-//! bits, indexed by their codes.
+//! An entry of a row contains a 32-bit weight, or a 32-bit code of a 64-bit weight. The slice `values` contains the
+//! 64-bit weights, indexed by their codes.
 
 use crate::algo::sssp::Distances;
 use crate::algo::sssp::search::NONE;
@@ -12,15 +12,15 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Arithmetic of one kind of distances, such as 32-bit whole numbers.
+/// Arithmetic of one kind of distances, such as 32-bit integers.
 pub trait Arithmetic: Send + Sync + 'static {
     /// A distance: the sum of the weights along a path.
     type Sum: Copy + Ord + Debug + Default + Into<u64> + TryFrom<u64> + Send + Sync;
-    /// An atomic cell that holds the distance of a vertex, and its parent if [`Self::KEEPS_PARENTS`].
+    /// An atomic cell that stores the distance of a vertex, and its parent if [`Self::KEEPS_PARENTS`].
     type Cell: Plain + Send + Sync;
     /// A candidate path to a vertex: its length and, if [`Self::KEEPS_PARENTS`], the vertex before the last.
     type CandidatePath: Copy;
-    /// Whether cells also hold the parent of the vertex.
+    /// Whether cells also store the parent of the vertex.
     const KEEPS_PARENTS: bool = false;
     /// Distance of the root: zero.
     const ZERO: Self::Sum;
@@ -43,7 +43,7 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Stores the candidate path `way` in the cell of its last vertex if it is better. Returns true if the distance
     /// became smaller.
     fn improve(cell: &Self::Cell, way: Self::CandidatePath) -> bool;
-    /// Lowers the distance in the cell of a vertex to `sum` if it was larger. Returns true if it was larger.
+    /// Lowers the distance in the cell of a vertex to `sum` if `sum` is smaller. Returns true if it was.
     #[inline(always)]
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
         Self::improve(cell, Self::way(sum, NONE, sum))
@@ -52,22 +52,23 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
     }
-    /// Returns the number of the bucket that a distance belongs to, for buckets of this width.
+    /// Returns the index of the bucket that contains the distance `sum`, for buckets of this width.
     fn bucket(sum: Self::Sum, width: Width) -> u64;
-    /// Returns the smallest distance that is in bucket number `bucket` or a later one.
+    /// Returns the lower bound of the bucket with index `bucket`: no distance in this bucket or a later one is
+    /// smaller.
     fn least(bucket: u64, width: Width) -> Self::Sum;
     /// Converts a distance into a 64-bit word. Words have the same order as distances.
     #[inline]
     fn to_word(sum: Self::Sum) -> u64 {
         sum.into()
     }
-    /// Converts a word of [`Self::to_word`] back into the distance.
+    /// Converts a word that [`Self::to_word`] returned back into the distance.
     #[inline]
     fn of_word(word: u64) -> Self::Sum {
         Self::Sum::try_from(word).unwrap_or(Self::UNREACHED)
     }
 
-    /// Copies the distances in `cells` to `distances`, the form of results.
+    /// Copies the distances in `cells` to `distances`, converted to the type that results contain.
     fn copy(cells: &[Self::Cell], distances: &mut Distances) {
         match distances {
             Distances::Whole(to) => to.iter_mut().zip(cells).for_each(|(to, cell)| {
@@ -84,20 +85,20 @@ pub trait Arithmetic: Send + Sync + 'static {
     }
 }
 
-/// Width of the buckets of distances. Whole numbers use a power of two. Decimals use any width, and its reciprocal is
-/// stored.
+/// Width of the buckets of distances. For integers it is a power of two. For floating-point numbers it is any number,
+/// whose reciprocal is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
-    /// Base-2 logarithm of the width, for whole numbers.
+    /// Base-2 logarithm of the width, for integers.
     pub shift: u32,
-    /// Reciprocal of the width, for decimal weights in f32.
+    /// Reciprocal of the width, for f32 distances.
     pub reciprocal: f32,
-    /// Reciprocal of the width, for decimal weights in f64.
+    /// Reciprocal of the width, for f64 distances.
     pub reciprocal_f64: f64,
 }
 
-/// Implements the functions of [`Arithmetic`] for cells and candidate paths, if cells have no parents. A candidate path
-/// is then only its length.
+/// Implements the functions of [`Arithmetic`] for cells and candidate paths, if cells store no parents. A candidate
+/// path is then only its length.
 macro_rules! sums_alone {
     ($sum:ty, $cell:ty) => {
         type Sum = $sum;
@@ -179,7 +180,7 @@ whole!(
     Wide,
     u64,
     AtomicU64,
-    // A code beyond `values` stands for no weight. The lightest weight of an empty row is such a code.
+    // A code beyond `values` stands for the absence of a weight: the lightest weight of an empty row is such a code.
     |weight, values| values.get(weight as usize).copied().unwrap_or(u64::MAX),
     "Whole numbers below 2^64, as sums of 64-bit weights."
 );
@@ -191,7 +192,7 @@ macro_rules! decimal {
 
         impl Arithmetic for $name {
             const ZERO: $sum = 0;
-            /// Bits of infinity: adding to it changes nothing.
+            /// Infinity, as a bit pattern. Adding a weight to it does not change it.
             const UNREACHED: $sum = <$float>::INFINITY.to_bits();
 
             sums_alone!($sum, $cell);
@@ -242,13 +243,14 @@ decimal!(
     "Arithmetic of decimals that are stored as the bits of f64."
 );
 
-/// Distances of 32 bits in cells that also hold a parent: the smallest vertex, nearer to the root, from which an edge
-/// gives this distance. The parent is final once all edges of vertices at smaller distances were relaxed.
+/// Arithmetic of 32-bit distances in cells that also store the parent of the vertex: the smallest vertex that is
+/// nearer to the root and whose edge to this vertex gives exactly this distance. The parent is final once all edges
+/// of vertices at smaller distances have been relaxed.
 pub struct WithParents<A>(PhantomData<A>);
 
 impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     type Sum = u32;
-    /// The upper 32 bits are a distance. The lower 32 bits are a vertex or [`NONE`].
+    /// A 64-bit word: the upper half is a distance, and the lower half is a vertex or [`NONE`].
     type Cell = AtomicU64;
     type CandidatePath = u64;
     const KEEPS_PARENTS: bool = true;
@@ -313,7 +315,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     }
 }
 
-/// Packs a distance and a vertex into a word. Words are ordered by distance, then by vertex.
+/// Packs a distance and a vertex into a 64-bit word. Words are ordered by distance, then by vertex.
 #[inline(always)]
 fn both(sum: u32, vertex: u32) -> u64 {
     u64::from(sum) << 32 | u64::from(vertex)

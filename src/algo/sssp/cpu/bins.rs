@@ -1,61 +1,63 @@
-//! The buckets of a thread. A bucket has entries: vertices to push from (whose out-edges are to be relaxed), each with
-//! its distance.
+//! The buckets of a thread. A bucket contains entries: vertices to push from (whose out-edges are to be relaxed), each
+//! with its distance.
 
 use crate::error::Result;
 use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 use std::ops::RangeInclusive;
 
-/// Number of buckets that have separate lists. Entries of later buckets share one list until the search comes near
-/// their bucket.
+/// Number of buckets that have lists of their own. Entries of later buckets share one list until the search comes
+/// close to their buckets.
 const RING: u64 = 1 << 10;
-/// Smallest capacity of a list of bucket entries, in entries.
+/// Initial capacity of a list of bucket entries, in entries.
 const LEAST: usize = 32;
-/// Minimum and maximum number of bytes that are reserved for buckets at a time (a step).
+/// Minimum and maximum number of bytes that a thread reserves at a time for bucket entries.
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
-/// Number of bytes of a step (memory that is reserved for buckets at a time) per vertex, within the limits of [`STEP`].
+/// Number of bytes per vertex of the graph that a thread reserves at a time for bucket entries, within the limits
+/// [`STEP`].
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
 /// A bucket entry: a vertex whose distance became smaller, and the distance. The entry is outdated once the distance of
 /// the vertex is even smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearerVertex<S> {
-    /// The distance of the vertex when the entry was made.
+    /// The distance of the vertex when the entry was created.
     pub sum: S,
     /// The vertex.
     pub vertex: u32,
 }
 
-/// The buckets of one thread. Buckets are taken in ascending order, so all entries are in the bucket that was taken
-/// last or in later ones.
+/// The buckets of one thread, with 0-based indices. The search takes buckets in ascending order, so all entries are in
+/// the bucket that was taken last or in later ones.
 pub struct DistanceBins<S> {
     ring: Vec<Vec<NearerVertex<S>>>,
-    /// Number of the bucket that was taken last.
+    /// Index of the bucket that was taken last.
     base: u64,
     far: Vec<(u64, NearerVertex<S>)>,
-    /// Number of the first bucket that has an entry in `far`.
+    /// Smallest index of a bucket that has an entry in `far`; `u64::MAX` if `far` is empty.
     far_first: u64,
-    /// Entries to send to other ranks. They are added to a bucket only when they are sent.
+    /// Entries to send to other ranks. They are added to a bucket only after they have been sent.
     pub unsent: Vec<NearerVertex<S>>,
-    /// Empty lists with allocated memory, from buckets that were taken. A bucket reuses such a list for its first
-    /// entry, because the memory is likely in a cache.
+    /// Empty lists with allocated memory, from buckets that were taken. A bucket without memory reuses such a list,
+    /// because its memory is likely to be in a cache.
     spare: Vec<Vec<NearerVertex<S>>>,
     memory: EntryMemory,
 }
 
-/// Memory for the entries of a thread.
+/// Accounting of the memory for the entries of a thread.
 struct EntryMemory {
     reserved: Reservation,
-    /// Bytes that are reserved at a time.
+    /// Number of bytes that are reserved at a time.
     step: u64,
-    /// Bytes of the reservation that lists use.
+    /// Number of reserved bytes that lists use.
     taken: u64,
     /// Whether an entry was dropped because no memory was left for it.
     is_out_of_memory: bool,
 }
 
 impl EntryMemory {
-    /// Makes room in `list`. A list without memory takes over a spare list. Returns false if no memory is left.
+    /// Increases the capacity of `list`. A list without memory is replaced by a spare list, if any. Returns false if
+    /// no memory is left.
     #[cold]
     fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
         if list.capacity() == 0
@@ -129,7 +131,7 @@ impl<S: Copy> DistanceBins<S> {
         self.clear();
     }
 
-    /// Gives reserved memory beyond [`bytes`] back to the budget, because checks of trees may need it. The caller must
+    /// Returns reserved memory beyond [`bytes`] to the budget, because checks of trees may need it. The caller must
     /// have dropped the lists of all buckets that it took.
     pub fn give_back(&mut self) {
         let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
@@ -139,13 +141,13 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Returns true if an entry was dropped because no memory was left. Then a vertex with a smaller distance may be in
-    /// no bucket.
+    /// Returns true if an entry was dropped because no memory was left. In this case, a vertex whose distance became
+    /// smaller may be missing from the buckets.
     pub fn is_out_of_memory(&self) -> bool {
         self.memory.is_out_of_memory
     }
 
-    /// Adds an entry to bucket number `bucket`, which must not come before the bucket that was taken last.
+    /// Adds an entry to the bucket with index `bucket`, which must not precede the bucket that was taken last.
     #[inline(always)]
     pub fn push(&mut self, bucket: u64, entry: NearerVertex<S>) {
         if bucket - self.base < RING {
@@ -159,14 +161,14 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Returns the number of the first bucket that has an entry, or `None` if all buckets are empty.
+    /// Returns the index of the first bucket that has an entry, or `None` if all buckets are empty.
     pub fn first(&self) -> Option<u64> {
         let near = (self.base..self.base + RING).find(|bucket| !self.ring[(bucket % RING) as usize].is_empty());
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Moves the entries of `bucket`, the first bucket that has any, to `list`. Keeps the memory that `list` had for
-    /// other buckets.
+    /// Replaces the contents of `list` by the entries of `bucket`, the first bucket that has any. Other buckets reuse
+    /// the memory that `list` had before.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<NearerVertex<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
@@ -204,11 +206,11 @@ impl<S: Copy> DistanceBins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Number of steps (memory that is reserved at a time) that empty buckets reserve. They are enough for a few entries in
-/// each bucket.
+/// Number of steps that are reserved for empty buckets: enough for a few entries in each bucket. A step is the number
+/// of bytes that are reserved at a time.
 const LEAST_STEPS: u64 = 3;
 
-/// Returns the bytes that empty buckets reserve for a graph of `vertices` vertices.
+/// Returns the memory, in bytes, that is reserved for empty buckets of a graph of `vertices` vertices.
 pub fn bytes(vertices: u64) -> u64 {
     LEAST_STEPS * step(vertices)
 }

@@ -6,7 +6,7 @@ use crate::memory::{Buffer, will_need};
 use crate::store::disk_array::Mmap;
 use std::ops::Range;
 
-/// Maximum number of row entries that are requested from the disk at a time. A search rarely reads farther.
+/// Maximum number of entries of a row that are requested from the disk at a time. A search rarely reads farther.
 const ASKED: u64 = 1 << 9;
 /// Maximum number of bytes in one request to the disk.
 const MOST_ASKED: u64 = 2 << 20;
@@ -19,8 +19,8 @@ const GAP: u64 = 1 << 12;
 pub struct DiskEntries {
     pub(super) packing: EntryPacking,
     pub(super) file: Mmap,
-    /// Position in `near` of each row's first entry, followed by the end of the last row. Empty if memory holds no
-    /// entries.
+    /// For each row, the index in `near` of its first entry, followed by the end of the last row. Empty if no entries
+    /// are in memory.
     pub(super) near_starts: Buffer<u32>,
     pub(super) near: Buffer<u8>,
 }
@@ -38,7 +38,7 @@ pub struct DiskRow<'r> {
 }
 
 impl DiskEntries {
-    /// Returns the row of vertex `v`. `places` are the positions of its entries in the file.
+    /// Returns the row of vertex `v`. `places` is the index range of its entries in the file.
     #[inline(always)]
     pub fn row(&self, v: u32, places: Range<u64>) -> DiskRow<'_> {
         let size = self.packing.bytes;
@@ -52,7 +52,7 @@ impl DiskEntries {
         }
     }
 
-    /// Returns the positions in `near` of the entries of vertex `v` that are in memory.
+    /// Returns the index range in `near` of the entries of vertex `v` that are in memory.
     #[inline(always)]
     fn near(&self, v: u32) -> Range<usize> {
         match self.near_starts.get(v as usize..v as usize + 2) {
@@ -61,15 +61,15 @@ impl DiskEntries {
         }
     }
 
-    /// Asks the system to read the entries at `places` from the disk soon.
+    /// Advises the kernel to read the file's entries with indices `places` from the disk soon.
     fn read_ahead(&self, places: &Range<u64>) {
         let size = self.packing.bytes as u64;
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
-    /// Calls `each` for every item, in order. Takes items in batches: before `each` is called for a batch, the system is
-    /// asked for the batch's entries, at the positions `wanted(item)` of the file, so that the disk can read entries that
-    /// are close to each other together. If positions ascend, requests ascend too.
+    /// Calls `each` for every item, in order and in batches. Before the calls for a batch, it requests the entries of
+    /// all items of the batch, so that the disk can read entries that are close to each other together. `wanted(item)`
+    /// returns the index range of the item's entries in the file. If indices ascend, requests ascend too.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -101,13 +101,13 @@ impl DiskEntries {
         together.into_iter().for_each(each);
     }
 
-    /// Returns the positions of the entries of `v` that are in the file alone. `places` are the positions of all
-    /// entries of `v`.
+    /// Returns the index range in the file of the entries of `v` that are not in memory. `places` is the index range
+    /// of all entries of `v`.
     pub fn far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         (places.start + self.near(v).len() as u64).min(places.end)..places.end
     }
 
-    /// Returns the part of [`Self::far`] that a search reads first: at most `ASKED` entries.
+    /// Returns the part of the index range [`Self::far`] that a search reads first: at most `ASKED` entries.
     pub fn first_far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         let far = self.far(v, places);
         far.start..far.end.min(far.start + ASKED)
@@ -142,7 +142,7 @@ impl DiskRow<'_> {
     }
 }
 
-/// Returns the bytes of `entries` packed entries, in memory or in a file.
+/// Returns the size, in bytes, of `entries` packed entries with padding, in memory or in a file.
 pub fn bytes(packing: EntryPacking, entries: u64) -> u64 {
     packing.bytes as u64 * entries + PADDING as u64
 }

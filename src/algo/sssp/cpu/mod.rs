@@ -2,16 +2,16 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `rows` | rows sorted by weight, which are made before the first search |
+//! | `rows` | rows sorted by weight, which are created before the first search |
 //! | `slices` | sorted rows in memory |
 //! | `sort` | sorting of rows, in memory or, if memory is too small, in a file |
 //! | `packing` | entries packed into as few bytes as possible |
 //! | `disk` | rows in a file, whose first entries are also in memory |
-//! | `near` | the choice of the entries that memory holds |
-//! | `arithmetic` | distances as whole numbers and as decimals |
+//! | `near` | the choice of the entries that are also in memory |
+//! | `arithmetic` | distances as integers and as floating-point numbers |
 //! | `search`, `walk` | a search: its phases, and the state that threads share |
 //! | `push` | pushing along the out-edges of vertices whose distances became smaller, bucket by bucket |
-//! | `pull` | pulling along in-edges, when most distances become smaller at once |
+//! | `pull` | pulling along in-edges, when most distances become smaller in one round |
 //! | `bins` | the buckets of a thread |
 //! | `rounds` | rounds over the edges of all vertices: the baseline |
 //! | `parents` | the parents of vertices, once distances are known |
@@ -60,15 +60,15 @@ use parking_lot::Mutex;
 
 /// Number of row entries below which one thread searches alone, because it finishes before other threads could start.
 const FEW: u64 = 1 << 12;
-/// Bytes per vertex for lists of vertices whose distance became smaller in a round. It is enough if few distances
-/// become smaller.
+/// Memory, in bytes per vertex, for lists of vertices whose distance became smaller in a round. It is enough if few
+/// distances become smaller.
 const NEARER: u64 = 2;
-/// Bytes per vertex that are left free for buckets if rows are in a file. The remaining memory holds as many row
-/// entries as fit.
+/// Memory, in bytes per vertex, that is left free for buckets if rows are in a file. The remaining memory is filled
+/// with row entries.
 const BUCKETS: u64 = 4;
-/// Maximum number of buckets. With more, bucket numbers would not fit 64 bits.
+/// Maximum number of buckets. With more, bucket indices would not fit in 64 bits.
 const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
-/// A vertex is a hub if it has more edges than this multiple of the mean.
+/// Multiple of the mean degree above which a vertex is a hub.
 const HUB: f64 = 32.0;
 
 /// A graph that is prepared for searches by CPU threads.
@@ -86,16 +86,16 @@ pub struct SortedGraph {
     out: SortedRows,
     /// Rows of in-edges, if the graph is directed.
     into: Option<SortedRows>,
-    /// Weights of 64 bits, indexed by the codes that rows have in place of weights. Empty for narrower weights.
+    /// 64-bit weights, indexed by the codes that rows contain instead of weights. Empty for 32-bit weights.
     values: WeightValues,
-    /// Bits of the largest weight.
+    /// The largest weight, as a bit pattern: an integer, or the bits of an f32 or f64.
     heaviest: u64,
     /// Number of vertices.
     vertices: u32,
     /// First of the vertices with a single edge, which come last in the order of vertices. No shortest path leads
-    /// through such a vertex. A directed graph counts no such vertices, so this is the number of vertices.
+    /// through such a vertex. In a directed graph no vertex is treated in this way, so this is the number of vertices.
     tails: u32,
-    /// The vertices that this rank owns: all in a single process. The rows of other vertices are empty here.
+    /// The vertices that this rank owns: all vertices in a single process. The rows of other vertices are empty here.
     own: VertexOwnership,
     /// Number of entries in all rows, including those of other ranks.
     entries: u64,
@@ -114,10 +114,10 @@ impl SortedGraph {
     }
 }
 
-/// The arrays of a search, for any kind of distances.
+/// The arrays of a search, whatever the type of its distances.
 trait SearchArrays {
-    /// Searches from `root`, together with the other ranks if there are any, and writes `distances` and `parents`.
-    /// Collective: all ranks must call it.
+    /// Searches from `root`, together with the other ranks, if any, and writes `distances` and `parents`. Collective:
+    /// all ranks must call it.
     fn search(
         &self,
         graph: &SortedGraph,
@@ -129,7 +129,7 @@ trait SearchArrays {
     ) -> Result<SsspStats>;
 }
 
-/// The arrays of a search for distances with the arithmetic `A`: a cell with the distance of each vertex, and buckets.
+/// The arrays of a search with the arithmetic `A`: a cell with the distance of each vertex, and buckets.
 struct ArraysOf<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.
@@ -174,21 +174,20 @@ pub struct RowsSize {
     pub entries: u64,
     /// Number of entries in the longest row.
     pub longest: u64,
-    /// Upper bound of the weights, as they are stored.
+    /// Upper bound on the weights, in their stored encoding.
     pub largest: u32,
     /// Direction of the edges.
     pub direction: Direction,
 }
 
-/// Returns the bytes of host memory that searches by `threads` threads take, not counting distances and parents. The
-/// first number is the maximum that searches use. The second is the minimum with which they run, with sorted rows in a
-/// file.
+/// Returns the host memory, in bytes, for searches by `threads` threads, not counting distances and parents, as
+/// `[maximum, minimum]`. Searches never use more than the maximum. With the minimum, sorted rows are in a file.
 pub fn bytes(size: &RowsSize, threads: usize) -> [u64; 2] {
     let RowsSize { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
-/// Returns the bytes that searches take in addition to rows, distances and parents.
+/// Returns the host memory, in bytes, for searches in addition to rows, distances and parents.
 fn others(vertices: u64, threads: usize) -> u64 {
     (8 + NEARER) * vertices + threads as u64 * bins::bytes(vertices)
 }
@@ -246,7 +245,7 @@ impl<'a> CpuSearch<'a> {
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
-        // Pulling and communication between ranks transfer distances only. So cells can't hold parents there.
+        // Pulling, and the communication between ranks, update distances only, so cells cannot store parents there.
         let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
         let arrays = match kind {
             WeightType::F32 if keeps_parents => ArraysOf::<WithParents<Decimal>>::boxed,
@@ -266,13 +265,13 @@ impl<'a> CpuSearch<'a> {
     }
 }
 
-/// Returns the number of entries in all rows of one direction. `degrees` has the lengths of all rows.
+/// Returns the number of entries in all rows of one direction. `degrees` contains the lengths of all rows.
 fn entries(degrees: &[u32], direction: Direction) -> u64 {
     degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift()
 }
 
-/// Sorts the rows of owned vertices by weight. Returns the rows of out-edges and, if the graph is directed, the rows of
-/// in-edges. They go to files if memory is too small.
+/// Sorts the rows of owned vertices by weight. Returns the rows of out-edges and, if the graph is directed, the rows
+/// of in-edges. The rows are written to files if memory is too small.
 fn sort_rows(
     edges: &WeightedEdges<'_>,
     weights: WeightSource,
@@ -287,11 +286,12 @@ fn sort_rows(
     let size = RowsSize { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
     let [in_memory, _] = bytes(&size, threads);
     let goes_to_file = in_memory > budget.free();
-    // `later` is the number of bytes to keep free for the rows of the other direction, or 0 if no direction follows.
+    // `later` is the memory, in bytes, to leave free for the rows of the other direction, or 0 if no direction
+    // follows.
     let rows = |way: EdgeDirection, later: u64| {
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
-        // Random weights are drawn by ids. The memory of the ids is freed after the last direction, unless ranks need
-        // the ids in a search.
+        // Random weights are computed from ids. The memory of the ids is freed after the last direction, unless ranks
+        // need the ids in a search.
         let ids = if own.ranks == 1 { EdgeWeights::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
@@ -301,7 +301,7 @@ fn sort_rows(
     match direction {
         Direction::Undirected => Ok((rows(EdgeDirection::Out, 0)?, None)),
         Direction::Directed => {
-            // Leave room for the rows of the other direction.
+            // Leave enough memory for the rows of the other direction.
             let longest = degrees.iter().max().copied().unwrap_or(0);
             let [_, fewest] = sort::bytes(vertices.into(), entries(degrees, direction), longest.into(), largest);
             let out = rows(EdgeDirection::Out, fewest)?;
@@ -311,13 +311,13 @@ fn sort_rows(
 }
 
 /// Returns the width of buckets for a graph with this mean weight and mean degree. With hubs, buckets are narrow, so
-/// that the search notices when it meets the hubs. Without hubs, a bucket must have enough vertices to be worth a
-/// barrier. But it must be so narrow that few distances shrink twice: with this width, a search of a grid relaxes 1.1
-/// times as many edges as the grid has. `farthest` is an upper bound of distances, and the number of its bucket must
-/// fit 64 bits.
+/// that the search detects when it reaches the hubs. Without hubs, a bucket must have so many vertices that a barrier
+/// per bucket pays off. But it must be so narrow that few distances decrease twice: with this width, a search of a
+/// grid relaxes 1.1 times as many edges as the grid has. `farthest` is an upper bound on distances, and the index of
+/// its bucket must fit in 64 bits.
 fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
-    // The largest f64 stands for sums beyond it.
+    // If `farthest` is infinite, the largest f64 takes its place.
     let wanted = wanted.max(farthest / MOST_BUCKETS).min(f64::MAX / MOST_BUCKETS);
     let reciprocal_f64 = 1.0 / wanted.max(f64::MIN_POSITIVE);
     let reciprocal = reciprocal_f64.min(f64::from(f32::MAX)) as f32;

@@ -1,12 +1,12 @@
-//! Chooses the entries that memory holds if sorted rows are in a file.
+//! Chooses the row entries that are also stored in memory if sorted rows are in a file.
 //!
 //! After a search has passed the hubs, it follows an edge only if the edge is no longer than the path from the hubs to
-//! the edge's head. So this module finds an upper bound of the length of that path for each vertex, while rows are
+//! the edge's head. So this module finds an upper bound on the length of that path for each vertex, while rows are
 //! sorted. The bound is the length of the shortest path that starts at the first vertex (a hub) and visits vertices in
-//! the order of descending degree. Memory holds the entries whose weight exceeds the bound by at most a certain
-//! *excess*. It also holds the next entry of each row, which shows that all later entries have larger weights. The
-//! module chooses the largest excess with which the entries fit memory. The choice affects only how often the disk is
-//! read, never the answer.
+//! the order of descending degree. The *excess* of an entry is its weight minus the bound of its row's vertex. Memory
+//! stores the entries whose excess is below a threshold. It also stores the next entry of each row, which shows that
+//! all later entries have larger weights. The module chooses the largest threshold with which the entries fit in
+//! memory. The choice affects only how often the disk is read, never the answer.
 
 use super::disk::{self, DiskEntries};
 use super::packing::{EntryPacking, PADDING};
@@ -19,14 +19,14 @@ use crate::store::disk_array::DiskArray;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of steps into which excesses are divided. An excess is a weight minus the bound of a vertex, so it is between
-/// minus and plus the largest weight.
+/// Number of equal steps into which the range of excesses is divided. Excesses are weights minus bounds, and the range
+/// is from minus to plus the largest weight.
 const STEPS: usize = 1 << 10;
 /// Number of rows whose entries a thread counts at a time.
 const PART: usize = 1 << 12;
 const PURPOSE: &str = "the first entries of rows in a file";
 
-/// Upper bounds of the distances of vertices from the hubs, and the number of row entries by excess (a weight minus the
+/// Upper bounds on the distances of vertices from the hubs, and the number of row entries by excess (weight minus the
 /// bound of the row's vertex).
 pub struct Bounds<'a> {
     scale: WeightScale<'a>,
@@ -36,8 +36,8 @@ pub struct Bounds<'a> {
     is_begun: bool,
 }
 
-/// Number of row entries in each step of excess (a weight minus the bound of the row's vertex), and number of nonempty
-/// rows. The last entry of each row is not counted among the entries.
+/// Counts of row entries by excess (weight minus the bound of the row's vertex), and the number of nonempty rows.
+/// `entries` has an element for each step of excess. It does not count the last entry of each row.
 #[derive(Clone)]
 pub(in crate::algo::sssp) struct ExcessCounts {
     pub entries: Vec<u64>,
@@ -55,9 +55,9 @@ impl ExcessCounts {
         self
     }
 
-    /// Chooses the largest excess (a weight minus a bound) with which at most `most` entries are kept in memory.
-    /// Returns the number of these entries, and the excess in steps. Returns `None` if not even the first entry of each
-    /// row fits.
+    /// Chooses the largest threshold with which at most `most` entries are stored in memory: those whose excess
+    /// (weight minus bound) is below it, and one more per row. Returns the number of these entries, and the threshold
+    /// as an index of a step. Returns `None` if not even the first entry of each row fits.
     pub fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
             let before = *kept;
@@ -69,14 +69,14 @@ impl ExcessCounts {
     }
 }
 
-/// Returns the bytes for the positions of entries in memory, and the bytes for bounds. The bounds are freed once the
-/// rows are made.
+/// Returns two sizes in bytes: of the array with the offset of each row's entries in memory, and of the array of
+/// bounds. The bounds are freed once the rows are complete.
 pub fn bytes(vertices: u64) -> (u64, u64) {
     (4 * (vertices + 1), 4 * vertices)
 }
 
 impl<'a> Bounds<'a> {
-    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is the meaning of the weights.
+    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is the encoding of the weights.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -86,7 +86,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// Finds the bounds of the next vertices, and counts the entries of their rows by excess (weight minus bound).
-    /// `starts` has the position of each row, followed by the end of the last row.
+    /// `starts` contains the index of the first entry of each of these rows, followed by the end of the last row.
     pub fn add(&mut self, vertices: Range<u32>, starts: &[u64], entries: &[u64]) {
         let begin = starts[0];
         let row = |nth: usize| &entries[(starts[nth] - begin) as usize..(starts[nth + 1] - begin) as usize];
@@ -124,8 +124,8 @@ impl<'a> Bounds<'a> {
         self.counts = counts.and(&self.counts);
     }
 
-    /// Returns the number of the step to which an excess belongs: `weight` minus `bound`, the bound of the row's
-    /// vertex. A larger weight never has a smaller number.
+    /// Returns the index of the step that contains the excess `weight` minus `bound`, where `bound` is that of the
+    /// row's vertex. The index never decreases if the weight increases.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {
         let excess = (self.scale.number(weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
@@ -133,9 +133,9 @@ impl<'a> Bounds<'a> {
         (((excess + 1.0) * (STEPS / 2) as f64) as usize).min(STEPS)
     }
 
-    /// Makes the rows of a finished file ready for searches. `starts` has the position of each row. Memory holds as
-    /// many first entries of rows as fit `room` bytes. Rows are read into `window`, which must be large enough for the
-    /// longest row.
+    /// Opens the rows of a complete file for searches. `starts` contains the index of each row's first entry in the
+    /// file. Copies the beginnings of rows to memory, as many entries as fit in `room` bytes. Rows are read into
+    /// `window`, which must be large enough for the longest row.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; disk errors; [`crate::Error::Stopped`].
@@ -181,8 +181,8 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Returns the first position below `places` for which `is` returns false, or `places` if there is none. It is a binary
-/// search, so `is` must return true for all earlier positions and false for all later ones.
+/// Returns the first index below `places` for which `is` returns false, or `places` if there is none. This is a binary
+/// search, so `is` must return true for all smaller indices and false for all larger ones.
 fn first_not(places: usize, is: impl Fn(usize) -> bool) -> usize {
     let (mut first, mut end) = (0, places);
     while first < end {
@@ -198,8 +198,8 @@ mod tests {
     use crate::formats::WeightType;
     use crate::memory::bytes_of_mut;
 
-    /// Makes rows of increasing length. Each row has neighbours smaller than its vertex, and some rows have a larger
-    /// one.
+    /// Returns the offsets and the entries of rows of increasing length. Each row contains neighbours smaller than its
+    /// vertex, and some rows contain a larger one.
     fn rows() -> (Vec<u64>, Vec<u64>) {
         let (mut starts, mut entries) = (vec![0], Vec::new());
         for v in 0..60u64 {

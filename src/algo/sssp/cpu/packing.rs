@@ -1,7 +1,7 @@
-//! Packs a weight and a neighbour into as few whole bytes as possible. Smaller entries mean less reading from the disk,
-//! and more entries in memory.
+//! Packs a row entry (a weight and a neighbour) into as few whole bytes as possible. Smaller entries mean less reading
+//! from the disk, and more entries in memory.
 
-/// Bytes that must follow the last packed entry, because it is read as a whole word.
+/// Number of bytes that must follow the last packed entry, because an entry is read as a whole 64-bit word.
 pub const PADDING: usize = 8;
 
 /// Format of packed entries: a neighbour in the lower bits, a weight in the bits above.
@@ -23,7 +23,7 @@ impl EntryPacking {
     }
 
     /// Packs entries in place. An unpacked entry is a 64-bit word: the weight in the upper 32 bits, the neighbour in
-    /// the lower. Returns the packed bytes.
+    /// the lower. Returns the packed entries, as a slice of bytes.
     pub fn pack(self, entries: &mut [u8]) -> &[u8] {
         let count = entries.len() / 8;
         for at in 0..count {
@@ -34,7 +34,7 @@ impl EntryPacking {
         &entries[..self.bytes * count]
     }
 
-    /// Unpacks the entry at position `at`. Returns the weight in the upper 32 bits, the neighbour in the lower.
+    /// Unpacks the entry with index `at`. Returns the weight in the upper 32 bits, the neighbour in the lower.
     #[inline(always)]
     pub fn entry(self, packed: &[u8], at: usize) -> u64 {
         let bits = word(packed, self.bytes * at, u64::from_le_bytes) & u64::MAX >> (64 - 8 * self.bytes);

@@ -16,13 +16,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// A row of at most this length is read whole. In a longer row, the search for a parent stops at the first weight that
+/// Maximum length of a row that is read whole. In a longer row, the search for a parent stops at the first weight that
 /// is too large.
 const SHORT: usize = 8;
 
-/// Finds the parents of all vertices with more than one edge. Leaves out vertices that are reached only by edges that
-/// add nothing to the distance: [`on_plateaus`] finds their parents. Returns false if the search stops early (an error
-/// or a signal). All threads call it together.
+/// Finds the parents of all vertices with more than one edge, except vertices that are reached only by edges that add
+/// nothing to the distance. [`on_plateaus`] finds the parents of these. Returns false if the search stops early (an
+/// error or a signal). All threads call it together.
 pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     if A::KEEPS_PARENTS {
         return copy_kept(walk, here, parents);
@@ -39,7 +39,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     let mut reached = ReachedVertices::default();
     let claimed = if nearest > A::ZERO { claim_all(walk, here, nearest, parents) } else { Some(0) };
     let Some(mut relaxed) = claimed else { return false };
-    // Vertices for which memory has too few entries, so that the disk must be read.
+    // Vertices for which too few entries are in memory, so that the disk must be read.
     let mut far = Vec::new();
     let done = walk.round(here, 0..graph.tails, |part| {
         let whole = match &into.entries {
@@ -126,8 +126,8 @@ fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, pare
     done.is_some() && walk.end_phase(here, "parents", 1, 0)
 }
 
-/// Finds the parents of the vertices `part` by reading only their own rows, which are in memory. Returns the number of
-/// row entries read.
+/// Finds the parents of the vertices in `part` by reading only their own rows, which must be in memory. Returns the
+/// number of row entries read.
 fn by_whole_rows<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -136,7 +136,8 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     reached: &mut ReachedVertices<A::Sum>,
 ) -> u64 {
     let (graph, sums, values) = (walk.graph, walk.sums, walk.values);
-    // Deep graphs have only a few entries per vertex, so these values are kept in local variables.
+    // Deep graphs have only a few entries per vertex, so loading these values for each vertex would take noticeable
+    // time.
     let (is_shared, root) = (walk.is_shared(), walk.root);
     let (mut found, mut relaxed) = (std::mem::take(reached), 0);
     for (v, row) in rows.rows(part) {
@@ -147,7 +148,7 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
         let mut first = NONE;
         if sum != A::UNREACHED {
             found.note(sum);
-            // For a short row, stopping early is not worth a branch.
+            // For a short row, stopping early saves less than the branch costs.
             let row = if row.len() <= SHORT { row } else { short_enough::<A, W>(row, A::ZERO, sum, values) };
             relaxed += row.len() as u64;
             first = if v == root { v } else { first_tight::<A>((sums, values), row.entries(), sum) };
@@ -161,10 +162,10 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Returns the smallest neighbour from which a tight edge (an edge that gives exactly the distance `sum`) leads to the
-/// row's vertex, and the number of edges read. Returns [`NONE`] as the neighbour if there is none. Skips neighbours
-/// nearer than `nearest` or not nearer than `sum`. With `only_memory`, returns `None` if it would have to read the
-/// disk.
+/// Returns the smallest neighbour from which a tight edge leads to the row's vertex, and the number of edges read. A
+/// tight edge gives exactly the distance `sum`. The neighbour is [`NONE`] if there is no such edge. May miss
+/// neighbours nearer than `nearest`, and skips neighbours that are not nearer than `sum`. With `only_memory`, returns
+/// `None` if it would have to read the disk.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     (sums, values): (&[A::Cell], &[u64]),
@@ -228,9 +229,9 @@ fn first_tight<A: Arithmetic>(
     })
 }
 
-/// Finds parents by the out-edges of all vertices nearer than `nearest`: such a vertex claims the head of each tight
-/// edge (an edge that gives exactly the distance of its head). Returns the number of edges that this thread read, or
-/// `None` if the search stops early. All threads call it together.
+/// Finds parents along the out-edges of all vertices nearer than `nearest`. Such a vertex claims the head of each
+/// tight edge: an edge that gives exactly the distance of its head. Returns the number of edges that this thread
+/// read, or `None` if the search stops early. All threads call it together.
 fn claim_all<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -252,8 +253,8 @@ fn claim_all<A: Arithmetic>(
     done.map(|_| relaxed)
 }
 
-/// Makes `v` the parent of each vertex whose distance an edge from `v` gives exactly, unless the vertex has a smaller
-/// parent. Returns the number of edges of `v`.
+/// Makes `v` the parent of the head of each tight edge from `v`, unless the head has a smaller parent already. Returns
+/// the number of edges of `v`.
 fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
     let own = A::load(&walk.sums[v as usize]);
     walk.graph.out.row(v).along(false, |entry| {
@@ -269,11 +270,11 @@ fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -
     walk.graph.out.degree(v)
 }
 
-/// Number of vertices that are handled between two checks for signals.
+/// Number of vertices that are processed between two checks for signals.
 const STRIDE: usize = 1 << 12;
 
-/// Bytes for each vertex that gets its parent on a plateau. A plateau consists of vertices at the same distance that
-/// are joined by edges that add nothing to the distance.
+/// Memory, in bytes, for each vertex whose parent is found on a plateau. A plateau consists of vertices at the same
+/// distance that are joined by edges that add nothing to the distance.
 const PLATEAU_BYTES: u64 = 24;
 
 /// Finds the parents of the vertices `without`, which are reached only by edges that add nothing to the distance.
@@ -291,7 +292,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
         if number.is_multiple_of(STRIDE) {
             signals::check()?;
         }
-        // A vertex with a single edge can't be the parent of another vertex, unless it is the root.
+        // A vertex with a single edge cannot be the parent of another vertex, unless it is the root.
         let leads = |u: u32| u < walk.graph.tails || parents[u as usize] == u;
         let mut first = NONE;
         flat(walk, v, EdgeDirection::In, |u| {
@@ -323,7 +324,8 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
     Ok(())
 }
 
-/// Calls `each` with the other end of each edge of `v`, in direction `way`, that adds nothing to the distance of `v`.
+/// Calls `each` with the other end of each edge of `v` in direction `way` whose weight adds nothing to the distance of
+/// `v`.
 fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: EdgeDirection, mut each: impl FnMut(u32)) {
     let sum = A::load(&walk.sums[v as usize]);
     let mut note = |u: u32, weight: u32| {

@@ -1,14 +1,15 @@
 //! Cap and pull: the search method for graphs with hubs, which are neighbours of nearly all vertices.
 //!
-//! While the distances of few vertices shrink, these vertices push: they relax their out-edges. Once the search meets
-//! the hubs, the vertices of a bucket have very many edges, and relaxing them all would rarely shorten a distance. From
-//! then on the search pushes only along paths shorter than a certain distance, the *cap*. Then each vertex beyond the
-//! cap pulls: it relaxes its in-edges. In-edges are sorted by weight, so the vertex stops at the first edge that is too
-//! long even if it comes from the nearest vertex that can still matter. After two rounds of pulling, nearly all
-//! distances are final. The few vertices whose distances still shrink push.
+//! While the distances of few vertices decrease, these vertices push: they relax their out-edges. Once the search
+//! reaches the hubs, the vertices of a bucket have very many edges, and relaxing them all would rarely shorten a
+//! distance. From then on the search pushes only along paths shorter than a certain distance, the *cap*. Then each
+//! vertex beyond the cap pulls: it relaxes its in-edges. In-edges are sorted by weight, so the vertex stops at the
+//! first weight that is too large even for an edge from the nearest vertex that may still shorten a distance. After
+//! two rounds of pulling, nearly all distances are final. The few vertices whose distances still decrease push.
 //!
-//! The bucket with very many edges is called the wide bucket. Vertices in earlier buckets have relaxed all their edges,
-//! so they also claim the vertices whose parents they are. Other vertices find their parents among their in-edges.
+//! The bucket whose vertices have very many edges is called the *wide bucket*. Vertices in earlier buckets have
+//! relaxed all their edges, so they also claim the vertices whose parents they are. Other vertices find their parents
+//! among their in-edges.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -17,16 +18,16 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 
-/// A bucket is wide if its vertices have more than a certain part of all edges: one divided by this number. With 64,
+/// Threshold for wide buckets: a bucket is wide if its vertices have more than 1/`WIDE` of all edges. With 64,
 /// Kronecker graphs of scale 22 took as long and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Number of buckets after the wide bucket whose vertices still push before other vertices pull. With four, pulling
-/// gets faster, but pushing gets slower by more.
+/// Number of buckets after the wide bucket whose vertices still push before other vertices pull. With four, pulling is
+/// faster, but pushing is slower by more.
 const CAPPED: u64 = 1;
 /// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// Pulling ends once a round shortens the distances of few vertices: at most all vertices divided by this number. These
-/// vertices push.
+/// Threshold at which pulling ends: a round decreases the distances of at most 1/`FEW` of all vertices. These vertices
+/// then push.
 const FEW: usize = 16;
 /// The value of [`FEW`] for rows on a disk. It is larger, because pushing reads whole rows from the disk, and pulling
 /// mostly finds enough entries in memory.
@@ -47,7 +48,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
         return false;
     }
     let cap = A::least(bucket + 1 + CAPPED, graph.width);
-    // No distance may be as long as the cap. Then all vertices push.
+    // If no distance can reach the cap, all vertices push.
     let below = Some(cap).filter(|&cap| cap < A::UNREACHED);
     if push(walk, here, "cap", PushOptions { cap: below, ..PushOptions::whole() }).is_none() {
         return false;
@@ -55,7 +56,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.bins(here.thread).clear();
     let into = graph.into();
     let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
-    // Vertices for which memory has too few entries, so that the disk must be read.
+    // Vertices for which too few entries are in memory, so that the disk must be read.
     let mut far = Vec::new();
     let mut nearest = walk.least();
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
@@ -70,7 +71,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
                 if sum < own {
                     A::store(&walk.sums[v as usize], sum);
                     changed += 1;
-                    // A longer list is never used, except to send it to other ranks.
+                    // A list of more vertices is used only to send them to other ranks.
                     if rounds > 0 && nearer.len() < few || walk.is_shared() {
                         nearer.push(NearerVertex { sum, vertex: v });
                     }
@@ -116,9 +117,9 @@ fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest
     own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize], walk.values) < own
 }
 
-/// Returns the length of the shortest path to `v` whose last edge comes from a vertex at distance `nearest` or farther,
-/// or `own` if no such path is shorter. Also returns the number of relaxed edges. With `only_memory`, returns `None` if
-/// it would have to read the disk.
+/// Finds a shorter path to `v` along its in-edges from vertices at distance `nearest` or farther. Returns (length of
+/// the shortest such path, or `own`, the present distance of `v`, if none is shorter; number of relaxed edges). With
+/// `only_memory`, returns `None` if it would have to read the disk.
 #[inline(always)]
 fn pull<A: Arithmetic>(
     walk: &PathWalk<'_, A>,

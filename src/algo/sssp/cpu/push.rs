@@ -1,11 +1,11 @@
-//! Pushing: vertices whose distances became smaller relax their out-edges. Vertices are handled bucket by bucket
+//! Pushing: vertices whose distances became smaller relax their out-edges. Vertices are processed bucket by bucket
 //! (delta-stepping), or in the order in which their distances became smaller (Moore).
 //!
-//! Each thread has its own buckets, with a bucket entry for each vertex to push from. In a round, all threads handle
-//! the entries of the first bucket. A thread begins with its own entries, and then helps other threads. If a thread
-//! adds few entries to the same bucket meanwhile, it handles them at once (bucket fusion, Zhang et al. 2020), so that
-//! deep graphs need few rounds. In a narrow round, which has few edges ([`crate::algo::team::serial_policy`]), the
-//! first thread handles the buckets of all threads while the others sleep.
+//! Each thread has its own buckets, with a bucket entry for each vertex to push from. In a round, all threads process
+//! the entries of the first nonempty bucket. A thread begins with its own entries, and then helps other threads. If it
+//! adds few entries to the same bucket meanwhile, it processes them immediately (bucket fusion, Zhang et al. 2020), so
+//! that deep graphs need few rounds. In a narrow round, which has few edges ([`crate::algo::team::serial_policy`]),
+//! the first thread processes the buckets of all threads while the others sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{DistanceBins, NearerVertex};
@@ -20,15 +20,15 @@ use parking_lot::MutexGuard;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of bucket entries that a thread takes at a time.
+/// Number of bucket entries that a thread claims at a time.
 const CHUNK: usize = 128;
-/// Maximum number of entries that a thread adds to the current bucket and handles at once, without a new round.
+/// Maximum number of entries that a thread adds to the current bucket and then processes without a new round.
 const FUSED: usize = 1 << 12;
 /// Minimum number of bucket entries for which the number of edges is estimated instead of counted.
 const COUNTED: usize = 1 << 12;
 /// Maximum length of a row whose candidate paths are collected before distances are updated.
 const SHORT: usize = 32;
-/// Distances are updated once at least this many candidate paths are collected.
+/// Minimum number of candidate paths that are collected before distances are updated.
 const COLLECTED: usize = 32;
 /// Prefetch distance of rows, in bucket entries.
 const AHEAD: usize = 32;
@@ -36,18 +36,18 @@ const AHEAD: usize = 32;
 /// Options of pushing: how far, and in what order.
 #[derive(Debug, Clone, Copy)]
 pub struct PushOptions<S> {
-    /// Whether all distances share one bucket, so that vertices are handled in the order in which their distances
-    /// shrank.
+    /// Whether all distances share one bucket, so that vertices are processed in the order in which their distances
+    /// decreased.
     pub is_moore: bool,
-    /// Upper bound of path lengths: only shorter paths are followed. Vertices that are farther away pull
+    /// Exclusive upper bound on path lengths: only shorter paths are followed. Vertices that are farther away pull
     /// ([`super::pull`]).
     pub cap: Option<S>,
-    /// A bucket is wide if its vertices have more than this many edges. Pushing ends before a wide bucket.
+    /// Number of edges of a bucket's vertices above which the bucket is wide. Pushing ends before a wide bucket.
     pub wide: u64,
 }
 
 impl<S> PushOptions<S> {
-    /// Returns the options for pushing bucket by bucket until no distance shrinks.
+    /// Returns the options for pushing bucket by bucket until no distance decreases.
     pub fn whole() -> PushOptions<S> {
         PushOptions { is_moore: false, cap: None, wide: u64::MAX }
     }
@@ -56,17 +56,17 @@ impl<S> PushOptions<S> {
 /// Reason why pushing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushOutcome {
-    /// No distance can become smaller.
+    /// Pushing is complete: no distance can become smaller.
     Done,
-    /// The bucket with this number is wide. Its edges were not relaxed.
+    /// Pushing ended before a wide bucket, which has this index. The edges of its vertices were not relaxed.
     Wide(u64),
 }
 
 /// The buckets that the first thread uses while it works alone: its own buckets, and those of each thread that has
-/// entries. Each element has the number of a thread and the buckets of that thread.
+/// entries. Each element is (index of a thread, buckets of that thread).
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, DistanceBins<S>>)>;
 
-/// Pushes from the vertices in buckets until no distance shrinks or a bucket is wide. The report calls this phase
+/// Pushes from the vertices in buckets until no distance decreases or a bucket is wide. The report calls this phase
 /// `kind`. Returns `None` if the search stops early (an error or a signal). All threads call it together.
 pub fn push<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
@@ -131,7 +131,7 @@ pub fn push<A: Arithmetic>(
         rounds += 1;
         let lists = if here.is_alone { 1 + others.len() } else { walk.threads };
         for nth in 0..lists {
-            // While the first thread works alone, `others` has the threads with entries.
+            // While the first thread works alone, `others` contains the other threads that have entries.
             let thread = if here.is_alone && nth > 0 { others[nth - 1].0 } else { (here.thread + nth) % walk.threads };
             let listed = &walk.lists[thread];
             let list = listed.entries.read();
@@ -229,14 +229,14 @@ fn next_alone<A: Arithmetic>(
     Some(next_round)
 }
 
-/// Returns the number of the first bucket that has an entry, in the form of [`NextRound::number`].
+/// Returns the index of the first bucket that has an entry, in the encoding of [`NextRound::number`].
 fn bucket_number<S: Copy>(bins: &DistanceBins<S>) -> u64 {
     if bins.is_out_of_memory() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
 }
 
 /// Moves the entries of a bucket to the list of a thread. Returns the number of edges of the vertices in the bucket.
-/// The number is exact if pushing must end before a wide bucket. Otherwise it is an estimate if there are many entries
-/// or the graph has no hubs.
+/// The number is exact if the graph has hubs and either there are few entries or pushing must end before a wide
+/// bucket. Otherwise it is an estimate.
 fn take_bucket<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     thread: usize,
@@ -255,7 +255,8 @@ fn take_bucket<A: Arithmetic>(
 }
 
 /// Continues without buckets, because memory is too small for them. Relaxes the edges of all vertices in rounds until
-/// no distance shrinks. Returns `None` if the search stops early (an error or a signal). All threads call it together.
+/// no distance decreases. Returns `None` if the search stops early (an error or a signal). All threads call it
+/// together.
 fn push_without_buckets<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -271,9 +272,8 @@ fn push_without_buckets<A: Arithmetic>(
     relax_all(walk, here).then_some(PushOutcome::Done)
 }
 
-/// Puts the entries of `list` back into bucket number `bucket`, except outdated ones. Lowers `walk.least` to the
-/// smallest distance in the list, which includes outdated entries: all entries may be outdated, and no vertex nearer
-/// than that distance still has to push.
+/// Puts the entries of `list` back into the bucket with index `bucket`, except outdated ones. Lowers `walk.least` to
+/// the smallest distance in the list, including outdated entries: no vertex nearer than that still has to push.
 fn put_back<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],
@@ -288,11 +288,11 @@ fn put_back<A: Arithmetic>(
             bins.push(bucket, entry);
         }
     }
-    // All threads share `walk.least`, so each thread lowers it only once.
+    // All threads share `walk.least`, so each thread updates it only once.
     walk.least.fetch_min(A::to_word(least), Relaxed);
 }
 
-/// A path to `vertex`, given by its last edge.
+/// A path to `vertex`, represented by its last edge.
 #[derive(Clone, Copy)]
 struct PathStep<W> {
     way: W,
@@ -300,8 +300,8 @@ struct PathStep<W> {
 }
 
 impl<W> PathStep<W> {
-    /// Extends the path to `from` by one edge. `entry` is the edge's entry in the row of `from`. Its weight may
-    /// be a code in `values`.
+    /// Extends the path to `from` by one edge, whose entry in the row of `from` is `entry`. The entry may contain an
+    /// index in `values` instead of a weight.
     #[inline(always)]
     fn along<A: Arithmetic<CandidatePath = W>>(from: NearerVertex<A::Sum>, entry: u64, values: &[u64]) -> PathStep<W> {
         let sum = A::add(from.sum, weight(entry), values);
@@ -309,8 +309,8 @@ impl<W> PathStep<W> {
     }
 }
 
-/// Relaxes the out-edges of the vertices in `list`, as long as paths stay shorter than `cap`. Skips outdated entries.
-/// Returns the number of relaxed edges.
+/// Relaxes the out-edges of the vertices in `list` that give paths shorter than `cap`. Skips outdated entries of
+/// `list`. Returns the number of relaxed edges.
 fn relax_list<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     bins: &mut DistanceBins<A::Sum>,
@@ -345,8 +345,9 @@ fn relax_list<A: Arithmetic>(
     }
 }
 
-/// Calls `take` with each path that an out-edge of a vertex in `list` gives, if the path is shorter than `cap` and may
-/// shorten a distance. Skips outdated entries. Rows must be in memory. Returns the number of relaxed edges.
+/// Relaxes the out-edges of the vertices in `list`. Calls `take` with the resulting paths that are shorter than `cap`
+/// and may shorten a distance. Skips outdated entries of `list`. Rows must be in memory. Returns the number of
+/// relaxed edges.
 fn along_words<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -356,7 +357,7 @@ fn along_words<A: Arithmetic, W: Word>(
 ) -> u64 {
     let (tails, sums, values) = (walk.graph.tails, walk.sums, walk.values);
     let mut relaxed = 0;
-    // A processor executes no load ahead of an atomic operation. So better paths of several vertices are collected
+    // A processor does not move loads before an atomic operation. So better paths of several vertices are collected
     // before any cell changes. Each path is written, but only better ones are counted: this avoids a branch that is
     // hard to predict.
     let mut better = [PathStep { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; COLLECTED + SHORT];
@@ -409,8 +410,9 @@ fn along_words<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Calls `each` with each path that an out-edge of a vertex in `list` gives, if the path is shorter than `cap`. Skips
-/// outdated entries. Rows must be on a disk. Requests the rows of many vertices from the disk before it reads any.
+/// Calls `each` with each path that is shorter than `cap` and ends with an out-edge of a vertex in `list`. Skips
+/// outdated entries of `list`. Rows must be on a disk. Requests the rows of many vertices from the disk before it
+/// reads any.
 fn along_disk<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],

@@ -1,10 +1,11 @@
-//! Relaxes the edges of all vertices in rounds until no distance shrinks (Bellman and Ford). This is the baseline for
-//! the other methods.
+//! Relaxes the edges of all vertices in rounds until no distance decreases (Bellman and Ford). This is the baseline
+//! for the other methods.
 //!
 //! A thread uses distances that it found earlier in the same round. Suppose that a graph is a path whose vertices are
-//! numbered along it. Then one thread alone finds all distances in one round. Several threads need many rounds, because
-//! each begins its part before the distances in the part before are known. So a search with many rounds now and then
-//! tries a round by one thread alone. It continues in the mode in which more distances shrink in the same time.
+//! numbered along it. Then one thread alone finds all distances in one round. Several threads need many rounds,
+//! because each begins its part of the path before the distances in the part before it are known. So a search with
+//! many rounds occasionally tries a round by one thread alone. It continues in the mode in which more distances
+//! decrease per unit of time.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -12,20 +13,21 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
-/// Number of the first round that tries the other mode: one thread instead of all, or all instead of one. Later tries
-/// follow whenever the number of rounds has doubled. Graphs that are not deep need fewer rounds than this.
+/// First round (1-based) that tries the other mode: one thread instead of all, or all instead of one. The next try
+/// follows each time the number of rounds has doubled. Searches of graphs that are not deep end before the first try.
 const TRIED: u64 = 16;
 
-/// Decides whether one thread does a round alone. All threads decide alike, because they know the same counts.
+/// Decides whether one thread does a round alone. All threads reach the same decision, because they use the same
+/// counts.
 struct RoundMode {
     threads: u64,
     is_alone: bool,
-    /// Number of distances that shrank in the previous round.
+    /// Number of distances that decreased in the previous round.
     last: u64,
 }
 
 impl RoundMode {
-    /// Returns true if one thread does round number `round` alone.
+    /// Returns true if one thread does the 1-based round `round` alone.
     fn is_alone(&self, round: u64) -> bool {
         self.threads > 1 && self.is_alone != RoundMode::is_tried(round)
     }
@@ -34,8 +36,8 @@ impl RoundMode {
         round >= TRIED && round.is_power_of_two()
     }
 
-    /// Records that `changed` distances shrank in a round, and switches the mode if a try was better. One thread is
-    /// assumed to take `threads` times as long as all threads.
+    /// Records that `changed` distances decreased in `round`, and switches the mode if that round was a try and was
+    /// better. One thread is assumed to take `threads` times as long as all threads.
     fn note(&mut self, round: u64, changed: u64) {
         let [tried, other] =
             if self.is_alone { [changed * self.threads, self.last] } else { [changed, self.last * self.threads] };
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn one_thread_does_rounds_if_it_gets_farther() {
-        // With 2 threads: the number of distances that shrink in a round by all threads, and in a round by one.
+        // With 2 threads: the number of distances that decrease in a round by all threads, and in a round by one.
         for (changed, is_alone) in [([1000, 2000], false), ([1000, 2001], true)] {
             let mut order = RoundMode { threads: 2, is_alone: false, last: 0 };
             for round in 1..100 {

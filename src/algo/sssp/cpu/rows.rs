@@ -1,5 +1,5 @@
-//! Adjacency rows sorted by weight. An entry of a row has a weight and a neighbour. A search for shorter paths stops at
-//! the first entry whose weight is too large.
+//! Adjacency rows sorted by weight. An entry of a row consists of a weight and a neighbour. A search for shorter paths
+//! stops at the first entry whose weight is too large.
 
 use super::disk::{DiskEntries, DiskRow};
 use super::slices::{RowWords, Words};
@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use std::ops::Range;
 
-/// Number of fixed-point units in the largest weight. Ranks add up weights in these units, so that sums of 2^40 entries
-/// fit 64 bits.
+/// Number of fixed-point units in the largest weight. Ranks add up weights in these units, so that sums of 2^40
+/// entries fit in 64 bits.
 const PARTS: f64 = (1u64 << 23) as f64;
 
 /// The rows of all vertices in one direction, sorted by weight.
@@ -18,8 +18,8 @@ pub struct SortedRows {
     /// The entries of all rows, one row after the other. An entry is a weight and a neighbour. The entries of a row are
     /// in ascending order.
     pub(super) entries: Entries,
-    /// Smallest weight in each row, or the largest number if the row is empty. In a search, this weight shows that most
-    /// rows need not be read.
+    /// Smallest weight in each row, or `u32::MAX` if the row is empty. In a search, this weight shows that most rows
+    /// need not be read.
     pub(super) lightest: Buffer<u32>,
     /// Statistics of all weights.
     pub(super) weights: WeightStats,
@@ -28,7 +28,7 @@ pub struct SortedRows {
 /// Statistics of weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WeightStats {
-    /// The largest weight, as it is stored.
+    /// The largest weight, in its stored encoding.
     pub largest: u32,
     /// Sum of all weights, as a number.
     pub sum: f64,
@@ -40,16 +40,16 @@ impl WeightStats {
         WeightStats { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
     }
 
-    /// Combines the statistics of all ranks. `scale` is the meaning of the weights. Collective: all ranks must call it.
+    /// Combines the statistics of all ranks. `scale` is the encoding of the weights. Collective: all ranks must call
+    /// it.
     ///
     /// # Errors
     /// Communication errors.
     pub fn of_all(self, scale: WeightScale<'_>, exchange: &mut RankExchange) -> Result<WeightStats> {
         let largest = u32::MAX - exchange.all_min(u64::from(u32::MAX - self.largest))? as u32;
-        // Ranks add up whole numbers in units of a fraction of the largest weight. So all ranks get the same total, and
-        // small weights are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns
-        // into 0.
-        // A sum beyond the largest f64 counts as one weight.
+        // Ranks add up integers, whose unit is a fraction of the largest weight. So all ranks get the same total, and
+        // the precision does not depend on the magnitude of the weights. If all weights are 0, the quotient is NaN,
+        // which the cast turns into 0. A sum beyond the largest f64 counts as one weight.
         let most = scale.number(largest);
         let sum = if self.sum.is_finite() { self.sum } else { most };
         let parts = exchange.sum((sum / most * PARTS) as u64)?;
@@ -59,22 +59,23 @@ impl WeightStats {
 
 /// Storage of the entries of all rows.
 pub(super) enum Entries {
-    /// In memory, with 32 bits per entry.
+    /// Entries in memory, with 32 bits each.
     Short(Words<u32>),
-    /// In memory, with 64 bits per entry.
+    /// Entries in memory, with 64 bits each.
     Long(Words<u64>),
-    /// In a file. The buffer holds the position of each row's first entry, followed by the end of the last row.
+    /// Entries in a file. The buffer contains the index of each row's first entry, followed by the end of the last
+    /// row.
     OnDisk(Buffer<u64>, DiskEntries),
 }
 
 /// The entries of one row.
 #[derive(Clone, Copy)]
 pub enum SortedRow<'r> {
-    /// In memory, with 32 bits per entry.
+    /// Row in memory, with 32 bits per entry.
     Short(RowWords<'r, u32>),
-    /// In memory, with 64 bits per entry.
+    /// Row in memory, with 64 bits per entry.
     Long(RowWords<'r, u64>),
-    /// In a file.
+    /// Row in a file.
     OnDisk(DiskRow<'r>),
 }
 
@@ -114,7 +115,7 @@ pub fn neighbour(entry: u64) -> u32 {
     entry as u32
 }
 
-/// Returns the weight in an entry, as it is stored.
+/// Returns the weight in an entry, in its stored encoding.
 #[inline(always)]
 pub fn weight(entry: u64) -> u32 {
     (entry >> 32) as u32
@@ -162,8 +163,8 @@ impl SortedRows {
         matches!(self.row(v), SortedRow::OnDisk(row) if row.last_near().is_none())
     }
 
-    /// Calls `each` with all items. If rows are on a disk, first requests the part of a row that `wanted` returns for
-    /// each item.
+    /// Calls `each` with every item, in order. If rows are on a disk, requests the entries that `wanted` returns for
+    /// several items together, before it calls `each` with these items.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -180,17 +181,17 @@ impl SortedRows {
     }
 }
 
-/// Returns the positions of the entries of vertex `v`. `starts` has the position of each row.
+/// Returns the index range of the entries of vertex `v`. `starts` contains the index of each row's first entry.
 #[inline(always)]
 fn places(starts: &[u64], v: u32) -> Range<u64> {
     starts[v as usize]..starts[v as usize + 1]
 }
 
-/// The part of a row to request from the disk, with its vertex. Entries that are in memory are not requested.
+/// Entries of a vertex's row to request from the disk. Entries that are in memory are not requested.
 #[derive(Debug, Clone, Copy)]
 pub enum RowRequest {
-    /// All entries of the vertex's row.
+    /// Requests all entries of the vertex's row.
     All(u32),
-    /// The first entries of the vertex's row that are not in memory.
+    /// Requests the first of those entries in the vertex's row that are not in memory.
     First(u32),
 }

@@ -1,4 +1,4 @@
-//! Runs one search with several threads: its phases, one after the other.
+//! Runs the phases of one search, one after the other, on several threads.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -15,11 +15,11 @@ use crate::memory::cells;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Runs the search `walk`, and writes the distances and parents of vertices.
+/// Runs the search `walk`, and writes `distances` and `parents`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small to find the parents of vertices that are
-/// reached by edges that add nothing.
+/// reached only by edges that add nothing to the distance.
 pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, distances: &mut Distances, parents: &mut [u32]) -> Result<SsspStats> {
     let begun = Instant::now();
     let cells = cells(parents);
@@ -50,7 +50,7 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, distances: &mut Distances, pare
     Ok(SsspStats::new(reached.vertices, farthest, phases, seconds))
 }
 
-/// Runs the share of one thread in all phases.
+/// Runs one thread of the search through all phases.
 fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) {
     let all = walk.sums.len();
     let own = all * here.thread / walk.threads..all * (here.thread + 1) / walk.threads;
@@ -93,7 +93,7 @@ fn relax_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, p
                 return;
             }
             let entry = graph.out.row(v).first();
-            // A sum of decimals may become infinite in this step.
+            // A floating-point sum may overflow to infinity in this step.
             let sum = A::add(A::load(&sums[neighbour(entry) as usize]), weight(entry), walk.values);
             if sum == A::UNREACHED {
                 parent.store(NONE, Relaxed);

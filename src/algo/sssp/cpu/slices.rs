@@ -1,20 +1,20 @@
-//! Adjacency rows in memory. A word holds an entry: a weight and a neighbour. Words have 32 bits if all entries and all
-//! positions of rows fit 32 bits, and 64 bits otherwise.
+//! Adjacency rows in memory. Each entry, a weight and a neighbour, is packed into a word. Words have 32 bits if all
+//! entries and all row offsets fit in 32 bits, and 64 bits otherwise.
 
 use super::packing::EntryPacking;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Plain, prefetch_near};
 use std::ops::Range;
 
-/// A word that holds an entry: a weight and a neighbour. Words have the same order as their entries. A word can also
-/// hold the position of an entry.
+/// An integer type of 32 or 64 bits that stores either an entry (a weight and a neighbour) or a row offset. Words that
+/// store entries compare like the entries.
 pub trait Word: Plain + Copy + Ord + Into<u64> + TryFrom<u64> + Send + Sync {
     /// Packs a weight and a neighbour into a word. The neighbour takes `bits` bits.
     fn of(weight: u32, neighbour: u32, bits: u32) -> Self;
     /// Unpacks a word whose neighbour takes `bits` bits. Returns the weight in the upper 32 bits, the neighbour in the
     /// lower.
     fn entry(self, bits: u32) -> u64;
-    /// Returns the position in a word.
+    /// Returns the row offset that the word stores.
     #[inline(always)]
     fn position(self) -> usize {
         let place: u64 = self.into();
@@ -46,21 +46,21 @@ impl Word for u32 {
     }
 }
 
-/// Returns the number of bits for a neighbour in 32-bit words, or `None` if 32 bits can't hold all entries and
-/// positions.
+/// Returns the number of bits for a neighbour in 32-bit words, or `None` if not all entries and row offsets fit in 32
+/// bits.
 pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
     let packing = EntryPacking::of(vertices, largest);
     let fit = packing.bytes <= size_of::<u32>() && packing.neighbour_bits < u32::BITS && entries < 1 << u32::BITS;
     fit.then_some(packing.neighbour_bits)
 }
 
-/// Returns the bytes of memory for the words of `entries` entries and the positions of all rows.
+/// Returns the memory, in bytes, for the words of `entries` entries and for the offsets of all rows.
 pub fn bytes(vertices: u64, entries: u64, largest: u32) -> u64 {
     let size = if short_bits(vertices, entries, largest).is_some() { 4 } else { 8 };
     size * (vertices + 1 + entries)
 }
 
-/// Returns the positions of consecutive rows with the given lengths (prefix sums), followed by the end of the last row.
+/// Returns the offsets of consecutive rows with the given lengths (prefix sums), followed by the end of the last row.
 ///
 /// # Errors
 /// [`crate::Error::Limit`].
@@ -77,7 +77,7 @@ pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
 
 /// The rows of all vertices in memory, one word per entry.
 pub struct Words<W> {
-    /// Position of the first word of each row, followed by the end of the last row.
+    /// Row offsets: the index in `words` of the first word of each row, followed by the end of the last row.
     starts: Buffer<W>,
     words: Buffer<W>,
     bits: u32,
@@ -94,7 +94,7 @@ impl<W: Word> Words<W> {
         Ok(Words { starts, words, bits })
     }
 
-    /// Returns the positions of rows, and all words to write to.
+    /// Returns the row offsets, and the mutable slice of all words.
     pub fn parts(&mut self) -> (&[W], &mut [W]) {
         (&self.starts, &mut self.words)
     }
@@ -115,7 +115,7 @@ pub struct RowSlices<'r, W> {
 }
 
 impl<'r, W: Word> RowSlices<'r, W> {
-    /// Returns the positions of the words in the row of vertex `v`.
+    /// Returns the index range of the words in the row of vertex `v`.
     #[inline(always)]
     pub fn places(&self, v: u32) -> Range<usize> {
         self.starts[v as usize].position()..self.starts[v as usize + 1].position()
@@ -136,13 +136,13 @@ impl<'r, W: Word> RowSlices<'r, W> {
         vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, row(ends)))
     }
 
-    /// Prefetches the position of the row of vertex `v`.
+    /// Prefetches the offset of the row of vertex `v`.
     #[inline(always)]
     pub fn prefetch_start(&self, v: u32) {
         prefetch_near(self.starts, v as usize);
     }
 
-    /// Prefetches the first entries in the row of vertex `v`. The position of the row should be in a cache already.
+    /// Prefetches the first entries in the row of vertex `v`. The row offset should be in a cache already.
     #[inline(always)]
     pub fn prefetch_row(&self, v: u32) {
         prefetch_near(self.words, self.starts[v as usize].position());

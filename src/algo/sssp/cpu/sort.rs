@@ -16,29 +16,30 @@ use crate::store::replace::remove_file;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Approximate number of entries that a thread sorts at a time.
+/// Minimum number of entries in a part of the rows that one thread sorts at a time. The last part may be smaller.
 const PART: usize = 1 << 16;
 /// Minimum number of row entries that are sorted in memory at a time before they are written to a file. The longest row
 /// must fit in addition.
 const WINDOW: u64 = 1 << 21;
-/// Bytes of padding after the entries of a window (the buffer in which rows are sorted). The buffer for the first
-/// entries of rows needs the same padding, even if no entry fits.
+/// Size of the padding, in bytes, at the end of a window (the buffer in which rows are sorted) and of the buffer for
+/// the first entries of rows. An empty buffer has padding too.
 const PADDING: u64 = 16;
 
-/// Where to write sorted rows, and how much memory to leave free.
+/// Destination of sorted rows in a file, and limits on the memory for their first entries.
 pub struct RowFile<'a> {
     /// Folder in which the file is created.
     pub units: &'a Units<'a>,
     /// Rank that writes the file.
     pub rank: usize,
-    /// Bytes of host memory that must stay free.
+    /// Host memory, in bytes, that must stay free.
     pub spare: u64,
-    /// Number of directions, including this one, whose first entries still have to fit free memory.
+    /// Number of directions of edges whose rows still have to be sorted, including this one. The first entries of
+    /// their rows share the free memory.
     pub ways: u64,
 }
 
-/// Returns two numbers of bytes of host memory for sorted rows with weights up to `largest`: the first for rows in
-/// memory, the second the minimum for rows in a file. `longest` is the length of the longest row.
+/// Returns the host memory, in bytes, for sorted rows with weights up to `largest`, as `[in memory, in a file]`. The
+/// second number is the minimum with which rows can be sorted. `longest` is the length of the longest row.
 pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2] {
     let (starts, bounds) = near::bytes(vertices);
     let lightest = 4 * vertices;
@@ -51,7 +52,7 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2
 pub struct RowSorter<'e> {
     /// The edges of the graph.
     pub edges: &'e WeightedEdges<'e>,
-    /// Upper bound of all weights.
+    /// Upper bound on all weights, in their stored encoding.
     pub largest: u32,
     /// Direction of the rows.
     pub way: EdgeDirection,
@@ -60,7 +61,7 @@ pub struct RowSorter<'e> {
 }
 
 impl RowSorter<'_> {
-    /// Sorts the rows of all vertices. `lengths` yields the length of each row. Writes the rows to `file` if one is
+    /// Sorts the rows of all vertices. `lengths` yields the length of each row. Writes the rows to `file` if it is
     /// given.
     ///
     /// # Errors
@@ -90,7 +91,7 @@ impl RowSorter<'_> {
         Ok(SortedRows { entries, lightest, weights })
     }
 
-    /// Sorts rows into memory. A neighbour takes `bits` bits of a word.
+    /// Sorts rows and stores them in memory. A neighbour takes `bits` bits of a word.
     fn in_memory<W: Word>(&self, lengths: &[u32], bits: u32, lightest: &mut [u32]) -> Result<(Words<W>, WeightStats)> {
         let mut words = Words::new(lengths, bits, self.budget)?;
         let (starts, entries) = words.parts();
@@ -98,7 +99,7 @@ impl RowSorter<'_> {
         Ok((words, weights))
     }
 
-    /// Sorts rows into a file. As many rows as fit the window (a buffer in memory) are sorted at a time.
+    /// Sorts rows and stores them in a file. Sorts as many rows at a time as fit in the window, a buffer in memory.
     fn in_file(
         &self,
         lengths: Buffer<u32>,
@@ -183,8 +184,8 @@ impl RowSorter<'_> {
     }
 }
 
-/// Divides rows and their smallest weights into parts, each of which a thread sorts at a time. The result has the first
-/// vertex of each part.
+/// Divides rows, and the array of their smallest weights, into parts that are sorted in parallel. Returns, for each
+/// part, its first vertex, its entries, and its smallest weights.
 fn parts<'r, W: Word>(
     starts: &[W],
     vertices: Range<u32>,

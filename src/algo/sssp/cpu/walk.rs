@@ -1,4 +1,4 @@
-//! State of a search that all its threads share, and how the threads proceed together.
+//! State of a search that all its threads share, and functions that synchronize the threads.
 
 use super::SortedGraph;
 use super::arithmetic::Arithmetic;
@@ -18,19 +18,19 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Number of vertices that a thread takes at a time, if rows are in memory.
+/// Number of vertices that a thread claims at a time, if rows are in memory.
 const PART: usize = 1 << 10;
 /// Number of vertices that a thread takes at a time, if rows are on a disk. It is larger, because a thread requests the
 /// rows of all these vertices before it reads any.
 const PART_ON_DISK: usize = 1 << 14;
 
-/// A search for shortest paths that is running.
+/// State of a running search for shortest paths, shared by its threads.
 pub struct PathWalk<'s, A: Arithmetic> {
     /// The graph to search.
     pub graph: &'s SortedGraph,
     /// Smallest distance found so far for each vertex.
     pub sums: &'s [A::Cell],
-    /// Weights of 64 bits, indexed by the codes that rows have in place of weights. Empty for narrower weights.
+    /// 64-bit weights, indexed by the codes that rows contain instead of weights. Empty for 32-bit weights.
     pub values: &'s [u64],
     /// Root of the search.
     pub root: u32,
@@ -40,11 +40,12 @@ pub struct PathWalk<'s, A: Arithmetic> {
     bins: &'s [Mutex<DistanceBins<A::Sum>>],
     /// For each thread, its entries (vertices to push from) in the bucket of the current round.
     pub lists: Vec<BucketList<A::Sum>>,
-    /// For the current round and the next: number of the first bucket that has an entry, as in [`NextRound::number`].
+    /// For the current round and the next: index of the first bucket that has an entry, in the encoding of
+    /// [`NextRound::number`].
     pub next: [AtomicU64; 2],
     /// For the current round and the next: number of edges of the vertices in the bucket.
     pub edges: [AtomicU64; 2],
-    /// Minimum number of edges of a round in which all threads take part.
+    /// Minimum number of edges in a round for which all threads take part.
     pub bound: AtomicU64,
     /// The first round that all threads do together after the first thread worked alone.
     pub next_round: Mutex<NextRound>,
@@ -54,9 +55,9 @@ pub struct PathWalk<'s, A: Arithmetic> {
     /// Method of the search.
     pub method: Method,
     pub(super) barrier: Barrier,
-    /// Number of the first barrier at which threads stop because a thread failed.
+    /// Sequence number of the first barrier at which threads stop because a thread failed; `usize::MAX` until then.
     stop: AtomicUsize,
-    /// For the current round and the next: number of vertices that threads have taken.
+    /// For the current round and the next: number of vertices that threads have claimed.
     parts: [AtomicUsize; 2],
     /// For the current round and the next: number of vertices whose distances became smaller.
     changed: [AtomicU64; 2],
@@ -69,19 +70,19 @@ pub struct PathWalk<'s, A: Arithmetic> {
 pub(super) struct OtherRanks<'s, S> {
     pub exchange: Mutex<&'s mut NearerExchange>,
     pub edges: &'s WeightedEdges<'s>,
-    /// For each thread, the vertices whose distances the thread made smaller.
+    /// For each thread, the vertices whose distances the thread decreased.
     nearer: Mutex<Vec<Vec<NearerVertex<S>>>>,
 }
 
-/// The entries (vertices to push from) of one thread in the current bucket. All threads may take some of them.
+/// The entries (vertices to push from) of one thread in the current bucket. Any thread may process some of them.
 pub struct BucketList<S> {
     /// The entries of the thread.
     pub entries: RwLock<Vec<NearerVertex<S>>>,
-    /// Number of entries that threads have taken.
+    /// Number of entries that threads have claimed.
     pub taken: AtomicUsize,
 }
 
-/// Statistics of finished phases, and the reached vertices that threads counted.
+/// Statistics of completed phases, and counts of the reached vertices, from all threads.
 pub(super) struct Findings<S> {
     pub phases: Vec<SearchPhase>,
     begun: Instant,
@@ -97,26 +98,26 @@ impl<S: Default> Findings<S> {
 
 /// Progress of a thread in a search. All threads take the same steps.
 pub struct ThreadState {
-    /// Number of the thread.
+    /// Index of the thread.
     pub thread: usize,
     /// Number of rounds of pushing that the thread has begun.
     pub round: usize,
     /// Number of rounds over vertices that the thread has begun.
     sweeps: usize,
     barriers: usize,
-    /// Whether the first thread works alone while the others wait. It is true on the first thread only.
+    /// Whether this thread works alone while the others wait. Only the first thread does so.
     pub is_alone: bool,
     /// First error of the thread.
     pub outcome: Result<()>,
 }
 
 impl ThreadState {
-    /// Returns the state of thread number `thread` at the beginning of a search.
+    /// Returns the state of the thread with index `thread` at the beginning of a search.
     pub fn new(thread: usize) -> ThreadState {
         ThreadState { thread, round: 0, sweeps: 0, barriers: 0, is_alone: false, outcome: Ok(()) }
     }
 
-    /// Records the error in `outcome`, if there is one and no other is recorded. Then all threads stop at the next
+    /// Records the error in `outcome`, if any, unless an earlier error is recorded. All threads then stop at the next
     /// barrier.
     pub fn note(&mut self, outcome: Result<()>) {
         if self.outcome.is_ok() {
@@ -167,13 +168,13 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         }
     }
 
-    /// Locks the buckets of a thread. While the first thread works alone, it locks the buckets of all threads.
+    /// Locks the buckets of a thread. While the first thread works alone, it holds the locks of all threads' buckets.
     pub fn bins(&self, thread: usize) -> MutexGuard<'_, DistanceBins<A::Sum>> {
         self.bins[thread].lock()
     }
 
-    /// Waits at the barrier for all threads, unless this thread works alone. Returns false if a thread has failed. Then
-    /// all threads must stop.
+    /// Waits at the barrier for all threads, unless this thread works alone. Returns false if a thread has failed, in
+    /// which case all threads must stop.
     pub fn wait(&self, here: &mut ThreadState) -> bool {
         if here.thread == 0 {
             here.note(signals::check());
@@ -220,9 +221,10 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         A::of_word(self.least.load(Relaxed))
     }
 
-    /// Exchanges the vertices whose distances became smaller between ranks, if there are several. `nearer` has the
-    /// vertices of this thread. The first thread calls `current` with all exchanged vertices that this rank owns.
-    /// Returns false if the search stops early (an error or a signal). All threads of all ranks call it together.
+    /// If there are several ranks, reports to all ranks which vertices have a smaller distance now. `nearer` contains
+    /// those whose distances this thread decreased. The first thread sends the vertices of all threads to the other
+    /// ranks, and calls `current` with each vertex, sent or received, that this rank owns. Returns false if the
+    /// search stops early (an error or a signal). All threads of all ranks call it together.
     pub fn share(
         &self,
         here: &mut ThreadState,
@@ -244,9 +246,9 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Divides the vertices `all` into parts, which the threads take one after another. Calls `work` with each part.
-    /// Returns the sum of its results over all threads and ranks. Returns `None` if the search stops early (an error or
-    /// a signal). All threads of all ranks call it together.
+    /// Divides the vertices `all` into parts, which the threads claim one after another. Calls `work` with each part.
+    /// Returns the sum of the results of `work` over all threads and ranks. Returns `None` if the search stops early
+    /// (an error or a signal). All threads of all ranks call it together.
     pub fn round(
         &self,
         here: &mut ThreadState,
@@ -272,12 +274,12 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         }
         let sum = changed.load(Relaxed);
         if here.thread == 0 {
-            // All threads have left the previous round, so its counts can be cleared for the next.
+            // All threads have left the previous round, so its counters can be cleared for the next.
             self.parts[(here.sweeps + 1) & 1].store(0, Relaxed);
             self.changed[(here.sweeps + 1) & 1].store(0, Relaxed);
         }
         here.sweeps += 1;
-        // The next round may begin only when its counts are zero.
+        // The next round may begin only when its counters are zero.
         self.wait(here).then_some(sum)
     }
 
@@ -317,12 +319,13 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Returns the findings of all threads, and resets them.
+    /// Returns the statistics of phases and the counts of reached vertices that threads have recorded, and resets
+    /// them.
     pub(super) fn take_findings(&self) -> Findings<A::Sum> {
         std::mem::replace(&mut *self.findings.lock(), Findings::new())
     }
 
-    /// Adds the vertices that a thread reached to the findings.
+    /// Adds a thread's counts of reached vertices to the recorded ones.
     pub fn add(&self, reached: ReachedVertices<A::Sum>) {
         let mut findings = self.findings.lock();
         findings.reached.add(reached);
@@ -332,21 +335,21 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
 /// The next round of pushing. All threads agree on it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NextRound {
-    /// Number of the bucket plus 1; 0 if memory is too small for buckets; the largest number if no bucket has entries.
+    /// Index of the bucket plus 1; 0 if memory is too small for buckets; `u64::MAX` if no bucket has entries.
     pub number: u64,
-    /// Number of edges of the vertices in the bucket. If pushing must end before a wide bucket, it is the sum over all
-    /// ranks.
+    /// Number of edges of the vertices in the bucket. If pushing must end before a wide bucket, this is the sum over
+    /// all ranks.
     pub edges: u64,
 }
 
 impl NextRound {
-    /// Returns true if pushing ends: memory is too small, or no bucket up to number `last` has an entry.
+    /// Returns true if pushing ends: memory is too small, or no bucket with an index below `last` has an entry.
     pub fn is_over(&self, last: u64) -> bool {
         self.number == 0 || self.number > last
     }
 }
 
-/// Reached vertices that a thread counted in its share of the graph.
+/// Counts of the reached vertices among the vertices that a thread processed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReachedVertices<S> {
     /// Number of reached vertices.
@@ -366,8 +369,8 @@ impl<S: Copy + Ord> ReachedVertices<S> {
         self.farthest = self.farthest.max(sum);
     }
 
-    /// Adds the counts of other ranks, and the numbers of edges that they relaxed in each phase. Collective: all ranks
-    /// must call it.
+    /// Adds the counts of the other ranks, and the numbers of edges that they relaxed in each phase. Collective: all
+    /// ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -384,7 +387,7 @@ impl<S: Copy + Ord> ReachedVertices<S> {
         Ok(())
     }
 
-    /// Adds the reached vertices that another thread counted.
+    /// Adds the counts of reached vertices of another thread.
     pub fn add(&mut self, other: ReachedVertices<S>) {
         self.vertices += other.vertices;
         self.farthest = self.farthest.max(other.farthest);

@@ -1,28 +1,29 @@
-//! Computes the sizes of the GPU memory of a search. Plans and runs call the same functions.
+//! Computes the sizes of a search's arrays in GPU memory. Plans and runs call the same functions.
 
 use super::kernel_structs::SsspState;
 use super::programs::SSSP;
 use crate::gpu::{constant, slice_bytes};
 use crate::graph::direction::Direction;
 
-/// Number of threads of a block in a search.
+/// Number of threads per block in a search.
 pub(super) const THREADS: u32 = constant(SSSP.1, "SSSP_THREADS");
 
-/// Minimum capacity of a queue (vertices to push from) and of a pile (vertices that wait until the search comes near
-/// their distances), in entries.
+/// Minimum capacity of a queue (vertices to push from) and of a pile (vertices that wait until the search comes close
+/// to their distances), in entries.
 const LEAST_QUEUED: u64 = 1 << 12;
 /// Maximum capacity of a queue, in entries. Thread blocks that find the queue full at the same time may still raise its
 /// counter by about as much again, and the counter must not overflow.
 const MOST_QUEUED: u64 = 1 << 23;
 /// Minimum number of neighbours that are copied to the GPU at a time.
 pub(super) const LEAST_PIECE: u64 = 1 << 12;
-/// Number of 64-bit words for results of kernels: bounds in the order of vertices; the smallest, the largest and the
-/// sum of weights; a counter.
+/// Number of 64-bit words for results of kernels: bounds in the order of vertices; the smallest and the largest
+/// weight, and the sum of weights; a counter.
 pub(super) const BOUNDS: u64 = 16;
-/// Number of 32-bit words that record which rows begin at multiples of 2^32 entries.
+/// Number of 32-bit words for crossings. A crossing is the first row that begins at or after a multiple of 2^32
+/// entries.
 const CROSSINGS: u64 = 16;
 
-/// Sizes of the GPU memory of a search, apart from rows.
+/// Sizes of a search's arrays in GPU memory, apart from rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SsspBufferSizes {
     pub vertices: u64,
@@ -44,12 +45,13 @@ impl SsspBufferSizes {
         SsspBufferSizes { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 
-    /// Returns the bytes of GPU memory that stay in use between searches: the state, the positions of rows, and bounds.
+    /// Returns the GPU memory, in bytes, that stays in use between searches: the state of a search, the row offsets,
+    /// and [`BOUNDS`] words for results of kernels.
     fn kept(&self) -> u64 {
         slice_bytes::<SsspState>(1) + slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u64>(BOUNDS)
     }
 
-    /// Returns the bytes of GPU memory that a search itself uses: distances, parents, queues and piles.
+    /// Returns the GPU memory, in bytes, that a search itself uses: distances, parents, queues and piles.
     pub fn working(&self) -> u64 {
         let entry = slice_bytes::<u64>(self.queued) * 2 + slice_bytes::<u32>(self.queued) * 2;
         let pile = slice_bytes::<u64>(self.piled) + slice_bytes::<u32>(self.piled);
@@ -57,7 +59,8 @@ impl SsspBufferSizes {
         vertices + slice_bytes::<u32>(self.words()) + 2 * (entry + pile)
     }
 
-    /// Returns the bytes of GPU memory that copying rows takes temporarily, if `piece` words are copied at a time.
+    /// Returns the GPU memory, in bytes, that copying rows takes temporarily, if `piece` 32-bit words are copied at a
+    /// time.
     pub fn placing(&self, piece: u64) -> u64 {
         let starts = 2 * slice_bytes::<u32>(self.rows + 1);
         starts + slice_bytes::<u32>(CROSSINGS) + slice_bytes::<u64>(self.vertices) + 2 * slice_bytes::<u32>(piece)
@@ -68,7 +71,7 @@ impl SsspBufferSizes {
         self.vertices.div_ceil(32)
     }
 
-    /// Returns the bytes of all GPU memory except rows.
+    /// Returns the total GPU memory, in bytes, except rows.
     pub fn bytes(&self) -> u64 {
         self.kept() + self.working().max(self.placing(LEAST_PIECE))
     }
@@ -80,8 +83,8 @@ pub fn least_bytes(vertices: u64, direction: Direction) -> u64 {
     SsspBufferSizes::of(vertices, direction).bytes()
 }
 
-/// Returns the bytes of pinned host memory for the rows of `edges` edges, or 0 if they fit GPU memory of `gpu_memory`
-/// bytes.
+/// Returns the pinned host memory, in bytes, for the rows of `edges` edges, or 0 if they fit in GPU memory of
+/// `gpu_memory` bytes.
 pub fn host_bytes(vertices: u64, edges: u64, direction: Direction, gpu_memory: u64) -> u64 {
     let rows = slice_bytes::<u64>(2 * edges);
     if least_bytes(vertices, direction) + rows <= gpu_memory { 0 } else { rows.next_multiple_of(4096) }
@@ -95,7 +98,7 @@ mod tests {
 
     #[test]
     fn counters_of_queues_have_room_for_the_longest() {
-        // The first definition is in the stand-in for CUDA that tests use.
+        // The first definition belongs to the substitute for CUDA that tests use.
         let all = search(SumKind::Whole).everything();
         let bits = all.split("constexpr u32 SSSP_SLOT_BITS = ").nth(2).and_then(|rest| rest.split(';').next());
         let bits: u64 = bits.expect("a constant").parse().expect("a number");

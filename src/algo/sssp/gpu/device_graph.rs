@@ -1,5 +1,5 @@
-//! Copies weighted adjacency rows to a GPU: the positions of rows, and neighbours with weights. Each row is sorted by
-//! ascending weight.
+//! Copies weighted adjacency rows to a GPU: row offsets, and neighbours with weights. Each row is sorted by ascending
+//! weight.
 #![allow(unsafe_code)] // kernel launches
 
 use super::buffer_sizes::{BOUNDS, LEAST_PIECE, SsspBufferSizes, THREADS};
@@ -21,13 +21,13 @@ use crate::stream::copies_from_host;
 /// A weighted graph that a GPU can read.
 #[derive(Debug)]
 pub(super) struct SsspDeviceGraph {
-    /// The graph in the form that kernels use.
+    /// The graph as kernels see it.
     pub graph: SsspGraph,
     /// Number of entries in all rows.
     pub entries: u64,
-    /// Bits of the smallest weight.
+    /// The smallest weight, as a bit pattern: an integer, or the bits of an f32 or f64.
     pub lightest: u64,
-    /// Bits of the largest weight.
+    /// The largest weight, as a bit pattern.
     pub heaviest: u64,
     /// The largest weight, as a number.
     pub most: f64,
@@ -35,20 +35,20 @@ pub(super) struct SsspDeviceGraph {
     pub mean: f64,
     /// Number of entries in the longest row.
     pub longest: u32,
-    /// Rows in pinned host memory, if they do not fit GPU memory. Kernels read them over the bus.
+    /// Rows in pinned host memory, if they do not fit in GPU memory. Kernels read them over the bus.
     pub on_host: Option<Pinned>,
-    /// GPU memory for near edges, if rows are in host memory and there is room.
+    /// GPU memory for near edges (the first edges of rows), if rows are in host memory and any near edge fits.
     pub near: Option<NearEdges>,
-    /// The list of weights of 64 bits in pinned host memory, if it does not fit GPU memory.
+    /// The list of 64-bit weights in pinned host memory, if it does not fit in GPU memory.
     pub _values: Option<Pinned>,
 }
 
-/// A weighted graph on the host that is to be copied to a GPU, with the sizes and settings for it.
+/// A weighted graph on the host that is to be copied to a GPU, with the sizes of arrays and parameters.
 pub(super) struct HostGraph<'a> {
     /// The lower and the upper half of the rows.
     pub halves: [&'a BlockStore; 2],
     pub weights: &'a Weights<'a>,
-    /// Sizes of GPU memory apart from rows.
+    /// Sizes of the arrays in GPU memory, apart from rows.
     pub sizes: SsspBufferSizes,
     pub tuning: Tuning,
     /// Budget of host memory.
@@ -56,9 +56,9 @@ pub(super) struct HostGraph<'a> {
 }
 
 impl HostGraph<'_> {
-    /// Copies the rows to the GPU of `workspace`, joined into whole rows and sorted by weight. If they do not fit, they
-    /// go to pinned host memory, and the free GPU memory is reserved for near edges. Before it returns, frees temporary
-    /// memory in the arena (the GPU memory of a rank).
+    /// Copies the rows to the GPU of `workspace`, joined into whole rows and sorted by weight. If they do not fit,
+    /// they are copied to pinned host memory, and the free GPU memory is allocated for near edges (the first edges of
+    /// rows). Frees temporary memory in the arena (the GPU memory of a rank) before it returns.
     pub fn make_resident(&self, workspace: &mut Workspace) -> Result<SsspDeviceGraph> {
         let (sizes, scale) = (&self.sizes, self.weights.scale());
         let entries: u64 = self.halves.iter().map(|half| half.edges()).sum();
@@ -103,8 +103,8 @@ impl HostGraph<'_> {
         Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, most, mean, longest, on_host, near, _values })
     }
 
-    /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses.
-    /// Otherwise copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
+    /// Copies the list of 64-bit weights to the GPU if `rest` bytes remain free for other uses. Otherwise copies it to
+    /// pinned host memory. Returns the address at which kernels read it, and the pinned memory.
     fn place_values(&self, workspace: &mut Workspace, rest: u64) -> Result<(u64, Option<Pinned>)> {
         let values = self.weights.scale().values;
         let (count, bytes) = (values.len() as u64, bytes_of(values));
@@ -122,9 +122,9 @@ impl HostGraph<'_> {
         Ok((values.address(), None))
     }
 
-    /// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers: the end of
-    /// the vertices that may have rows of middle length, the end of the vertices that may have long rows, and the
-    /// length of the longest row. Separate kernels sort these two kinds of rows.
+    /// Copies the row offsets to the GPU. Returns the graph without its entries, and three numbers. The first two are
+    /// the exclusive ends of the vertices with rows of at least middle length and of those with long rows, because
+    /// separate kernels sort these rows. The third is the length of the longest row.
     fn outline(
         &self,
         workspace: &mut Workspace,
@@ -132,7 +132,7 @@ impl HostGraph<'_> {
         starts: DeviceSlice<u32>,
         bounds: DeviceSlice<u64>,
     ) -> Result<(SsspGraph, [u32; 3])> {
-        // The position of a whole row is the sum of its positions in both halves.
+        // The offset of a whole row is the sum of its offsets in both halves.
         let (halves, first_entry) = (self.halves, self.tuning.first_entry);
         place_starts(workspace, halves[0], own[0], first_entry, &signals::check)?;
         place_starts(workspace, halves[1], own[1], 0, &signals::check)?;
@@ -164,7 +164,7 @@ impl HostGraph<'_> {
                 }
             }
         }
-        // Neighbours take half of the free memory, because their weights take as much.
+        // Neighbours are given half of the free memory, because their weights take as much.
         let piece = (workspace.arena.free() / 8).saturating_sub(128).clamp(1, tuning.piece);
         let (words, of_words) =
             (workspace.arena.take_planned::<u32>(piece)?, workspace.arena.take_planned::<u32>(piece)?);
@@ -190,8 +190,8 @@ impl HostGraph<'_> {
                     let (words, of_words) = (words.address(), of_words.address());
                     let at = (first_entry + before + from) as u32;
                     let arguments = (*graph, placing, words, of_words, count as u32, first, rows, at);
-                    // SAFETY: the arguments match the kernel's. Rows have room for all entries of both halves, and
-                    // these entries belong to that block.
+                    // SAFETY: the arguments match the kernel's. Rows are large enough for all entries of both halves,
+                    // and these entries belong to that block.
                     unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
                     // The next neighbours use the same memory.
                     queue.finish()?;
@@ -202,21 +202,21 @@ impl HostGraph<'_> {
     }
 }
 
-/// Returns the ends of four groups of vertices, in the order of descending degree: vertices with more than one edge,
-/// with rows that several threads share, with rows of at least middle length, and with long rows. The fifth number is
-/// the length of the longest row.
+/// Returns the exclusive ends of four groups of vertices, and the length of the longest row. The groups are: vertices
+/// with more than one edge, with rows that several threads share, with rows of at least middle length, and with long
+/// rows. Vertices are in the order of descending degree, so each group is at the start.
 fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
     let kernel = workspace.kernel(&PREPARE, "sssp_bounds")?;
-    // SAFETY: the arguments match the kernel's; starts of rows are in place.
+    // SAFETY: the arguments match the kernel's; row offsets are in GPU memory.
     unsafe { queue.launch(&kernel, queue.grid(graph.vertices.into()), (*graph, bounds.address()))? };
     let mut found = [0u64; 3];
     queue.read(bounds.part(0..3), &mut found)?;
     Ok([found[0] as u32, (found[0] >> 32) as u32, found[1] as u32, (found[1] >> 32) as u32, found[2] as u32])
 }
 
-/// Copies the ids of all vertices in the input to the GPU. `of` returns the id of a vertex.
+/// Copies the input ids of all vertices to the GPU. `of` returns the id of a vertex.
 fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vertex) -> u64 + Sync)) -> Result<()> {
     let words = DeviceSlice::at(to.address(), 2 * to.len());
     fill_by_lanes(&mut workspace.uploader.lanes()?, words, 2, |first, slot| {
@@ -229,7 +229,7 @@ fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vert
     })
 }
 
-/// Computes the statistics of all weights on the GPU. `values` is the address of the list of weights.
+/// Computes the statistics of all weights on the GPU. `values` is the GPU address of the list of 64-bit weights.
 fn summarize(
     workspace: &Workspace,
     edges: DeviceSlice<u64>,
@@ -241,7 +241,7 @@ fn summarize(
     queue.write(&[u64::from(u32::MAX), 0], least_most)?;
     let kernel = workspace.kernel(&PREPARE, "sssp_weights")?;
     let sum = bounds.part(1..2).address();
-    // SAFETY: the arguments match the kernel's; edges are in place.
+    // SAFETY: the arguments match the kernel's; edges are in GPU memory.
     unsafe {
         let arguments = (edges.address(), edges.len(), scale_of(kind), values, bounds.address(), sum);
         queue.launch(&kernel, queue.grid(edges.len()), arguments)?;
@@ -267,7 +267,7 @@ fn sort(
     let many = kernel("sssp_sort_many")?;
     let most = many.blocks_at_once(THREADS, 0)?;
     let blocks = |rows: u64, threads, most: u32| Grid { blocks: rows.min(most.into()) as u32, threads, shared: 0 };
-    // SAFETY: the arguments match the kernels'; edges are in place, and each row is sorted by one kernel.
+    // SAFETY: the arguments match the kernels'; edges are in GPU memory, and each row is sorted by one kernel.
     unsafe {
         let (on, at) = (*graph, graph.rows.entries);
         queue.launch(&many, blocks(over_middle, THREADS, most), (on, at, over_middle, next.address()))?;

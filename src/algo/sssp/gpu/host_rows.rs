@@ -1,4 +1,4 @@
-//! Weighted adjacency rows in pinned host memory. Kernels read them over the bus if they do not fit GPU memory.
+//! Weighted adjacency rows in pinned host memory. Kernels read them over the bus if they do not fit in GPU memory.
 #![allow(unsafe_code)] // bytes that are seen as words
 
 use super::Weights;
@@ -19,17 +19,17 @@ const PIECE: usize = 1 << 20;
 /// Smallest and largest weight, and sum of the weights, of all row entries.
 #[derive(Clone, Copy)]
 pub(super) struct WeightSummary {
-    /// The smallest weight, as it is stored.
+    /// The smallest weight, in its stored encoding.
     pub least: u32,
-    /// The largest weight, as it is stored.
+    /// The largest weight, in its stored encoding.
     pub most: u32,
     /// Sum of all weights, as a number.
     pub sum: f64,
 }
 
 /// Copies the rows of both halves to pinned memory, joined into whole rows that are sorted by ascending weight. Each
-/// entry is a 64-bit word with the neighbour in the lower half and the weight in the upper half. Also returns
-/// statistics of the weights.
+/// entry is a 64-bit word with the neighbour in the lower half and the weight in the upper half. Returns the rows and
+/// the statistics of the weights.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; [`crate::Error::Stopped`].

@@ -1,4 +1,4 @@
-//! Rust definitions of the structs that kernels get as arguments. Their layouts must match `kernels/sssp.cuh`,
+//! Rust definitions of the structs that kernels take as arguments. Their layouts must match `kernels/sssp.cuh`,
 //! `kernels/sssp_moore.cuh` and `kernels/sssp_prepare.cu`.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
@@ -25,8 +25,8 @@ pub(super) struct SsspGraph {
     pub values: u64,
 }
 
-/// GPU addresses of the arrays of a queue. A queue holds vertices whose edges are to be relaxed, with the positions of
-/// their rows.
+/// GPU addresses of the arrays of a queue. A queue contains vertices whose edges are to be relaxed, with the offsets
+/// of their rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspQueue {
@@ -36,7 +36,8 @@ pub(super) struct SsspQueue {
     pub distances: u64,
 }
 
-/// GPU addresses of the arrays of a pile. A pile holds vertices that wait until the search comes near their distances.
+/// GPU addresses of the arrays of a pile. A pile contains vertices that wait until the search comes close to their
+/// distances.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Pile {
@@ -44,7 +45,7 @@ pub(super) struct Pile {
     pub distances: u64,
 }
 
-/// Arguments of the search kernel: addresses of its memory, and settings.
+/// Arguments of the search kernel: addresses of its memory, and parameters.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspArguments {
@@ -94,7 +95,7 @@ pub(super) struct SsspState {
     pub walk: [u64; 10],
 }
 
-/// Arguments of the kernels of Moore's algorithm: addresses of their memory, and settings.
+/// Arguments of the kernels of Moore's algorithm: addresses of their memory, and parameters.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Moore {
@@ -124,7 +125,7 @@ pub(super) struct MooreState {
     pub relaxations: u64,
 }
 
-/// Arguments of the kernels of the baseline with masks: addresses of their memory.
+/// Arguments of the kernels of the baseline, which marks active vertices in a mask: addresses of their memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Masked {
@@ -135,8 +136,8 @@ pub(super) struct Masked {
     pub relaxations: u64,
 }
 
-/// Arguments of the kernel that joins half rows to whole rows: it copies the neighbours of a half, with their weights,
-/// to their positions in whole rows.
+/// Arguments of the kernel that joins half rows to whole rows: it copies the neighbours in a half, with their weights,
+/// to their indices in whole rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct RowPlacing {
@@ -151,7 +152,7 @@ pub(super) struct RowPlacing {
     pub unused: u32,
 }
 
-/// Returns the code of a type of weights in kernels.
+/// Returns the code by which kernels identify a type of weights.
 pub(super) fn scale_of(kind: WeightType) -> u32 {
     match kind {
         WeightType::U32 => 0,
@@ -161,7 +162,8 @@ pub(super) fn scale_of(kind: WeightType) -> u32 {
     }
 }
 
-/// Arguments of the kernels that choose near edges: the first edges of rows, which are in GPU memory if rows are not.
+/// Arguments of the kernels that choose near edges. These are the first edges of rows, and are in GPU memory if rows
+/// are in host memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Excess {

@@ -1,26 +1,27 @@
-//! Allocates the GPU memory of shortest-path searches, apart from the graph.
+//! GPU memory of shortest-path searches, apart from the graph.
 
 use super::buffer_sizes::SsspBufferSizes;
 use super::kernel_structs::{Pile, SsspQueue};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// GPU memory that searches use, apart from the graph.
+/// Arrays of a search in GPU memory.
 pub(super) struct SsspMemory {
-    /// The distance of each vertex, of 32 or 64 bits.
+    /// The distance of each vertex, in 32 or 64 bits.
     pub distances: DeviceSlice<u64>,
     pub parents: DeviceSlice<u32>,
-    /// Bitmap of the vertices that did not fit a queue (vertices to push from) or a pile (vertices that wait).
+    /// Bitmap of the vertices that did not fit in a queue (vertices to push from) or a pile (vertices that wait until
+    /// the search comes close to their distances).
     pub pending: DeviceSlice<u32>,
     pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
     /// The memory of queues and piles as one array. Moore's algorithm and the baseline need neither queues nor piles,
-    /// and use `3 * vertices + 64` words of it.
+    /// and use `3 * vertices + 64` 32-bit words of it.
     pub words: DeviceSlice<u32>,
 }
 
 impl SsspMemory {
-    /// Reserves the memory in an arena (the GPU memory of a rank).
+    /// Allocates the arrays in an arena (the GPU memory of a rank).
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.

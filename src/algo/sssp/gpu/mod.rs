@@ -1,13 +1,14 @@
-//! Searches for shortest paths on a GPU. `kernels/sssp_search.cuh` describes the method. This module lays out the
+//! Searches for shortest paths on a GPU. `kernels/sssp_search.cuh` describes the method. This module allocates the GPU
 //! memory, launches kernels, and copies results to the host.
 //!
-//! GPU memory holds rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending weight. If
-//! rows do not fit, they are in pinned host memory, and GPU memory holds as many of the first edges of rows as fit
-//! (`near`). GPU memory also holds the distance, the parent and the row position of each vertex, and queues. Random weights
-//! are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
+//! GPU memory contains rows of neighbours with their weights, 8 bytes per entry. Each row is sorted by ascending
+//! weight. If rows do not fit, they are in pinned host memory, and GPU memory contains as many of the first edges of
+//! rows as fit (`near`). GPU memory also contains the distance, the parent and the row offset of each vertex, and
+//! queues. Random weights are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
 //!
-//! Distances have 32 bits. If a sum does not fit, this search and all later ones use 64 bits. With weights of 64 bits,
-//! rows have codes, and the list of weights is in GPU memory, or in pinned host memory if it does not fit.
+//! Distances have 32 bits. If a sum does not fit, this search and all later ones use 64 bits. If weights have 64 bits,
+//! rows contain codes (indices in the list of weights), and this list is in GPU memory, or in pinned host memory if it
+//! does not fit.
 #![allow(unsafe_code)] // kernel launches
 
 mod buffer_sizes;
@@ -49,12 +50,12 @@ use memory::SsspMemory;
 use programs::PREPARE;
 use sums::SumKind;
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[sssp] on this graph";
 
-/// Where the weights of edges come from.
+/// Source of the edge weights.
 pub enum Weights<'a> {
-    /// Weights that are stored with the blocks of the graph, with their meaning.
+    /// Weights that are stored with the blocks of the graph, with their encoding.
     Stored(WeightScale<'a>),
     /// Random weights, which depend on the ids of both ends of an edge. The function returns the id of a vertex in the
     /// input.
@@ -62,7 +63,7 @@ pub enum Weights<'a> {
 }
 
 impl Weights<'_> {
-    /// Returns the meaning of the weights.
+    /// Returns the encoding of the weights.
     fn scale(&self) -> WeightScale<'_> {
         match self {
             Weights::Stored(scale) => *scale,
@@ -76,15 +77,15 @@ pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
     blocks: u32,
     placed: SsspDeviceGraph,
-    /// Type of the distances. It changes to 64 bits once a sum does not fit 32.
+    /// Type of the distances. It changes to a type of 64 bits once a sum does not fit in 32 bits.
     sums: SumKind,
     method: Method,
     search: kernel_structs::SsspArguments,
     memory: SsspMemory,
     tuning: Tuning,
     state: DeviceSlice<SsspState>,
-    /// Events at the beginning and the end of a search. A third event marks when distances are known, if parents are
-    /// found by separate launches.
+    /// Events at the beginning and the end of a search, and an event when distances are known. The third is recorded
+    /// only if parents are found by separate launches.
     clock: [Event; 3],
 }
 
@@ -93,8 +94,8 @@ impl<'a> GpuSearch<'a> {
     /// halves of its rows (smaller and larger neighbours).
     ///
     /// # Errors
-    /// [`Error::Limit`] if GPU memory is too small, with the least number of bytes that is enough; [`Error::Usage`] if
-    /// the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
+    /// [`Error::Limit`] if GPU memory is too small, with the smallest size that works; [`Error::Usage`] if the graph
+    /// has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
     pub fn new(table: &Sssp, graph: &Graph, lease: Lease<'a>, budget: &Budget) -> Result<Self> {
         let halves = [&graph.block_store, graph.upper()?];
         let weights = EdgeWeights::open(graph, table.weights, budget)?;
@@ -180,7 +181,8 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Copies near edges to the GPU, by the distances of the last search. `scale` is the meaning of weights.
+    /// Chooses near edges (the first edges of rows) by the distances of the last search, and copies them to GPU
+    /// memory. `scale` is the encoding of the weights.
     fn choose_near(&mut self, scale: WeightScale<'_>) -> Result<()> {
         let placed = &mut self.placed;
         let Some(near) = &placed.near else { return Ok(()) };
@@ -195,14 +197,15 @@ impl<'a> GpuSearch<'a> {
         near.choose(&self.gpu.workspace, &mut placed.graph, excess)
     }
 
-    /// Searches from `root`. If a sum does not fit 32 bits, repeats the search with 64 bits. Returns the final state.
+    /// Searches from `root`. If a sum does not fit in 32 bits, repeats the search with 64 bits. Returns the final
+    /// state.
     fn search_all(&mut self, root: Vertex) -> Result<SsspState> {
         let state = self.search_once(root)?;
         if state.overflowed == 0 {
             return Ok(state);
         }
         self.sums = self.sums.wider();
-        // It may have to be compiled, which is not to be timed as part of the search.
+        // Get the kernel before the search is timed, because it may have to be compiled.
         search_kernel(&self.gpu.workspace, self.sums)?;
         // The search that failed may have left bits of waiting vertices set.
         self.gpu.workspace.queue.fill(self.memory.pending, 0)?;
@@ -266,7 +269,7 @@ impl<'a> GpuSearch<'a> {
         Err(Error::internal("search on the GPU", "no end"))
     }
 
-    /// Copies the distances to the host.
+    /// Copies the distances from GPU memory to `distances`.
     fn fetch(&mut self, distances: &mut Distances) -> Result<()> {
         let uploader = &mut self.gpu.workspace.uploader;
         let vertices = self.memory.distances.len();

@@ -1,5 +1,5 @@
-//! Runs Moore's algorithm with queues in three tiers, and the baseline with masks, on a GPU. The kernels are in
-//! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
+//! Runs Moore's algorithm, with queues in three tiers, and the baseline, with masks of active vertices, on a GPU. The
+//! kernels are in `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
 #![allow(unsafe_code)] // kernel launches
 
 use super::GpuSearch;
@@ -11,19 +11,17 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
-/// Number of threads of a block, if several blocks run.
+/// Number of threads per block, if several blocks run.
 const THREADS: u32 = of_kernels("MOORE_THREADS");
-/// Number of threads of a block that runs alone.
+/// Number of threads in a block that runs alone.
 const ALONE: u32 = of_kernels("MOORE_ALONE");
-/// Number of tasks (vertices to push from) that a block takes at a time, if several blocks run.
+/// Number of tasks (vertices to push from) that a block claims at a time, if several blocks run.
 const TASKS: u32 = THREADS / of_kernels("MOORE_LANES");
-/// A launch of one block with distances in shared memory ends when there are more tasks (vertices to push from) than
-/// this.
+/// Number of tasks (vertices to push from) above which a launch of one block with distances in shared memory ends.
 const MOST_IN_SHARED: u32 = 1024;
-/// A launch of one block without distances in shared memory ends when there are more tasks (vertices to push from) than
-/// this.
+/// Number of tasks (vertices to push from) above which a launch of one block without distances in shared memory ends.
 const MOST_OF_ONE: u32 = 512;
-/// A launch of several blocks ends when there are more tasks (vertices to push from) than this.
+/// Number of tasks (vertices to push from) above which a launch of several blocks ends.
 const MOST_OF_SEVERAL: u32 = 1 << 20;
 const _: () = {
     let of_block = of_kernels("MOORE_OF_BLOCK");
@@ -32,7 +30,7 @@ const _: () = {
 };
 /// Number of rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;
-/// Number of threads of a block in the baseline.
+/// Number of threads per block in the baseline.
 const MASKED_THREADS: u32 = 256;
 
 const fn of_kernels(name: &str) -> u32 {
@@ -46,7 +44,7 @@ pub(super) struct RoundCounts {
     pub rounds: u64,
     /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Whether a sum did not fit its type.
+    /// Whether a sum did not fit in its type.
     pub overflowed: bool,
 }
 
@@ -56,8 +54,8 @@ fn kernel(search: &GpuSearch<'_>, name: &str) -> Result<Kernel> {
     search.gpu.workspace.kernel(program, &format!("{name}_{}", search.sums.name()))
 }
 
-/// Finds the distances from `root` with queues of vertices (Moore). Marks the first event of the clock when arrays are
-/// cleared, and the third when distances are known. All vertices must be unreached before.
+/// Finds the distances from `root` with queues of vertices (Moore). Records the first event of the clock after the
+/// arrays are cleared, and the third when distances are known. All vertices must be unreached before.
 pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
     let GpuSearch { memory, tuning, sums, clock: [begun, _, known], .. } = search;
     let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);
@@ -69,7 +67,7 @@ pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts
     let mut one = kernel(search, "moore_one")?;
     let (several, any) = (kernel(search, "moore_several")?, kernel(search, "moore_any")?);
     let (begin, end) = (workspace.kernel(&MOORE, "moore_begin")?, workspace.kernel(&MOORE, "moore_end")?);
-    // In a small graph, the distances and rounds of all vertices fit the shared memory of one block.
+    // In a small graph, the distances and rounds of all vertices fit in the shared memory of one block.
     let small = 4 * (sums.words() + 1) * vertices;
     let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;
     let (shared, most_of_one) = if is_small { (small as u32, MOST_IN_SHARED) } else { (0, MOST_OF_ONE) };
@@ -124,7 +122,7 @@ pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts
     }
 }
 
-/// Finds the distances from `root` by rounds over all vertices (the baseline). Marks events as [`queued`] does.
+/// Finds the distances from `root` in rounds over all vertices (the baseline). Records events as [`queued`] does.
 pub(super) fn masked(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
     let GpuSearch { memory, sums, clock: [begun, _, known], .. } = search;
     let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);

@@ -1,7 +1,7 @@
-//! Chooses the edges that GPU memory holds if rows are in host memory: the near edges, which are the first edges of each
-//! row. Rows ascend by weight. A search that has passed the hubs follows few edges that are longer than the path from a
-//! hub to their heads, so the edges with the smallest weight minus this distance are near. The choice affects only how
-//! often the bus is used, never the answer.
+//! Chooses the *near edges*: the first edges of each row, which are copied to GPU memory if rows are in host memory.
+//! Rows are sorted by ascending weight. A search that has passed the hubs follows few edges that are longer than the
+//! path from a hub to their heads, so the edges with the smallest weight minus this distance (their *excess*) are
+//! chosen. The choice affects only how often the bus is used, never the answer.
 #![allow(unsafe_code)] // kernel launches
 
 use super::PREPARE;
@@ -10,21 +10,22 @@ use crate::algo::sssp::cpu::ExcessCounts;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice, Scan, Workspace, constant, slice_bytes};
 
-/// Number of steps into which excesses (a weight minus the distance of the row's vertex) are divided.
+/// Number of equal steps into which the range of excesses (a weight minus the distance of the row's vertex) is
+/// divided.
 pub(super) const STEPS: usize = constant(PREPARE.text, "EXCESS_STEPS") as usize;
 
-/// GPU memory for near edges.
+/// GPU memory for near edges: the first edges of each row.
 #[derive(Debug)]
 pub(super) struct NearEdges {
     starts: DeviceSlice<u32>,
     edges: DeviceSlice<u64>,
-    /// Number of edges in each step of excess, and sums of tiles of `starts`.
+    /// Number of edges in each step of excess. Also scratch memory for the prefix sums of `starts`.
     counts: DeviceSlice<u64>,
 }
 
 impl NearEdges {
-    /// Reserves all free memory of `arena` (the GPU memory of a rank) but `rest` bytes, and no more than for `most` edges
-    /// of `rows` rows. Returns `None` if there is no room.
+    /// Allocates the free memory of `arena` (the GPU memory of a rank), except `rest` bytes, for near edges of `rows`
+    /// rows. Allocates no more than `most` near edges need. Returns `None` if no edge fits.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has fewer than `rest` bytes.
@@ -40,7 +41,7 @@ impl NearEdges {
     }
 
     /// Chooses the near edges of the rows of `graph`, copies them from host memory, and stores their addresses in
-    /// `graph`. `excess` has the distances of all vertices from the first vertex, which is a hub.
+    /// `graph`. `excess` contains the distances of all vertices from the first vertex, which is a hub.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -64,7 +65,8 @@ impl NearEdges {
             queue.launch(&kernel("sssp_near_counts")?, queue.grid(rows + 1), arguments)?;
         }
         Scan::load(workspace)?.launch(queue, self.starts, DeviceSlice::at(self.counts.address(), self.counts.len()))?;
-        // SAFETY: the arguments match the kernel's. The sum of all counts is `kept`, for which there is room.
+        // SAFETY: the arguments match the kernel's. The sum of all counts is `kept`, which is at most the length of
+        // `edges`.
         unsafe {
             let arguments = (*graph, rows, starts, edges);
             queue.launch(&kernel("sssp_near")?, queue.grid(rows.saturating_mul(32)), arguments)?;

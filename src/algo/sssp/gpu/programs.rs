@@ -34,8 +34,8 @@ macro_rules! search {
     };
 }
 
-/// A program for each type of distances, in the order of [`SumKind`]. A program of all of them would take seconds to
-/// compile, and a job needs one or two.
+/// A program for each type of distances, in the order of [`SumKind`]. A single program for all types would take
+/// seconds to compile, and a job needs one or two of them.
 static SEARCHES: [ProgramSource; 5] = [
     search!("sssp_whole.cu"),
     search!("sssp_wide.cu"),
@@ -49,7 +49,7 @@ pub(super) fn search(sums: SumKind) -> &'static ProgramSource {
     &SEARCHES[sums as usize]
 }
 
-/// CUDA program that copies rows into place and sorts them by weight.
+/// CUDA program that joins half rows to whole rows and sorts them by weight.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "sssp_prepare.cu",
     text: include_str!("../../../../kernels/sssp_prepare.cu"),
@@ -60,21 +60,21 @@ pub(super) const MOORE_HEADER: (&str, &str) = ("sssp_moore.cuh", include_str!(".
 
 const MOORE_HEADERS: &[(&str, &str)] = &[COMMON, GRID_BARRIER, ROWS, SSSP, MOORE_HEADER];
 
-/// CUDA program of Moore's algorithm and its baseline.
+/// CUDA program of Moore's algorithm and of the baseline.
 pub(super) static MOORE: ProgramSource = ProgramSource {
     name: "sssp_moore.cu",
     text: include_str!("../../../../kernels/sssp_moore.cu"),
     headers: MOORE_HEADERS,
 };
 
-/// CUDA program of Moore's algorithm and its baseline, for weights of 64 bits.
+/// CUDA program of Moore's algorithm and of the baseline, for 64-bit weights.
 pub(super) static MOORE_CODED: ProgramSource = ProgramSource {
     name: "sssp_moore_coded.cu",
     text: include_str!("../../../../kernels/sssp_moore_coded.cu"),
     headers: MOORE_HEADERS,
 };
 
-/// Returns the CUDA programs that shortest paths along weights of `source` by `method` launch.
+/// Returns the CUDA programs that searches with weights of `source` and with `method` launch.
 pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSource> {
     let (sums, is_wide): (&[SumKind], bool) = match source {
         WeightSource::File => (&[SumKind::Whole, SumKind::Decimal], true),
@@ -93,8 +93,8 @@ pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSou
         .collect()
 }
 
-/// Returns the CUDA programs that few graphs with weights of `source` need: for sums that do not fit 32 bits, and for
-/// weights of 64 bits.
+/// Returns the CUDA programs that only few graphs with weights of `source` need: for sums that do not fit in 32 bits,
+/// and for 64-bit weights.
 pub fn rare_programs(source: WeightSource) -> Vec<&'static ProgramSource> {
     let sums: &[SumKind] = match source {
         WeightSource::File => &[SumKind::Wide, SumKind::Coded, SumKind::Double],

@@ -5,15 +5,15 @@ use crate::formats::WeightType;
 /// Type of distances, which are sums of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SumKind {
-    /// Whole numbers, in 32 bits.
+    /// Integers of 32 bits.
     Whole,
-    /// Whole numbers, in 64 bits.
+    /// Integers of 64 bits, as sums of 32-bit weights.
     Wide,
-    /// Decimal numbers, stored as the bits of an f32.
+    /// Floating-point numbers, stored as the bits of an f32.
     Decimal,
-    /// Whole numbers in 64 bits, as sums of weights of 64 bits.
+    /// Integers of 64 bits, as sums of 64-bit weights.
     Coded,
-    /// Decimal numbers, stored as the bits of an f64.
+    /// Floating-point numbers, stored as the bits of an f64.
     Double,
 }
 
@@ -33,7 +33,7 @@ impl SumKind {
         matches!(self, SumKind::Wide | SumKind::Coded | SumKind::Double)
     }
 
-    /// Returns the type to use instead once a sum does not fit this type.
+    /// Returns the type to use instead once a sum does not fit in this type.
     pub fn wider(self) -> SumKind {
         match self {
             SumKind::Whole | SumKind::Wide => SumKind::Wide,
@@ -46,12 +46,12 @@ impl SumKind {
         if self.is_wide() { 2 } else { 1 }
     }
 
-    /// Returns true if weights have 64 bits, so that rows have their codes.
+    /// Returns true if weights have 64 bits, so that rows contain codes of weights.
     pub fn is_coded(self) -> bool {
         matches!(self, SumKind::Coded | SumKind::Double)
     }
 
-    /// Returns the name of this type, with which the names of its kernels end.
+    /// Returns the name of this type, which is the suffix of its kernels' names.
     pub fn name(self) -> &'static str {
         match self {
             SumKind::Whole => "whole",

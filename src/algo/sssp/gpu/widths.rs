@@ -5,23 +5,24 @@ use super::tuning::Tuning;
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 
-/// Edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a fraction of all
-/// row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms a search on an H100 with this value, 1.82
-/// ms with four times the value and 1.84 ms with a quarter.
+/// Number of edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a
+/// fraction of all row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms a search on an H100 with
+/// this value, 1.82 ms with four times the value and 1.84 ms with a quarter.
 const THRESHOLD: f64 = 1.0 / 1024.0;
-/// A graph has a core of hubs if its longest row has at least this many times the mean row length.
+/// Minimum ratio of the longest to the mean row length with which a graph has a core of hubs.
 const CORE: f64 = 64.0;
 /// Width of a bucket while few edges are queued, in graphs with a core, in multiples of the mean weight.
 const COARSE: f64 = 1.0 / 16.0;
-/// Width of a bucket while many edges are queued, in graphs with a core, in multiples of the mean weight. With whole
-/// numbers from 1 to 255, a bucket is a single distance.
+/// Width of a bucket while many edges are queued, in graphs with a core, in multiples of the mean weight. With integer
+/// weights from 1 to 255, a bucket is a single distance.
 const FINE: f64 = 1.0 / 128.0;
 /// Width of the range of distances that is still pushed once a cap is set (a distance beyond which vertices pull), in
-/// graphs with a core, in multiples of the mean weight. With whole numbers from 1 to 255, the range has four distances.
-/// Scale 26 of Graph500 took 4.58 ms a search on an H200 with this value, 4.74 ms with five distances, and 4.99 ms with
-/// three.
+/// graphs with a core, in multiples of the mean weight. With integer weights from 1 to 255, the range has four
+/// distances. Scale 26 of Graph500 took 4.58 ms a search on an H200 with this value, 4.74 ms with five distances, and
+/// 4.99 ms with three.
 const REACH: f64 = 1.0 / 32.0;
-/// The same if weights are decimals. Scale 24 took 2.07 ms with this value, and 2.14 and 2.55 ms with 1/50 and 1/100.
+/// Value of [`REACH`] for floating-point weights. Scale 24 took 2.07 ms with this value, and 2.14 and 2.55 ms with
+/// 1/50 and 1/100.
 const REACH_OF_DECIMALS: f64 = 1.0 / 64.0;
 /// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length.
 const NEAR: f64 = 4.0;
@@ -29,13 +30,13 @@ const NEAR: f64 = 4.0;
 /// divided by the mean row length. A grid of 4096 x 4096 took 27 ms on an H100 with this value, 33 ms with half, and 25
 /// ms with twice the value, which relaxes twice as many edges.
 const NEAR_IF_DEEP: f64 = 64.0;
-/// In Moore's algorithm, a task (a vertex to push from) waits if its distance exceeds the smallest one by more than
-/// this many mean weights. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with three, and 0.94 ms with
-/// two.
+/// Threshold above which a task (a vertex to push from) waits in Moore's algorithm: the difference between its
+/// distance and the smallest one, in multiples of the mean weight. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on
+/// an H100 with three, and 0.94 ms with two.
 const WAITS: f64 = 3.0;
 
-/// Widths of buckets, as distances. `threshold` is the number of edges that are relaxed by pushing before a cap is set,
-/// and `reach` the range of distances that is still pushed then.
+/// Widths of buckets, in the encoding of distances. `threshold` is the number of edges that are relaxed by pushing
+/// before a cap is set, and `reach` the range of distances that is still pushed then.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Widths {
     pub threshold: u64,
@@ -44,7 +45,7 @@ pub(super) struct Widths {
     pub reach: u64,
 }
 
-/// Returns the widths for a graph. A width in `tuning` overrides the computed one.
+/// Computes the widths for a graph. A width in `tuning` overrides the computed one.
 pub(super) fn widths(placed: &SsspDeviceGraph, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
     let rows = f64::from(placed.graph.vertices.max(1));
     let mean_row = (placed.entries as f64 / rows).max(1.0);

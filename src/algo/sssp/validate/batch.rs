@@ -1,4 +1,4 @@
-//! A batch of shortest-path trees, all of which are checked when an edge is read.
+//! A batch of shortest-path trees. Each edge that is read is checked against all of them.
 
 use super::steps::PlateauSteps;
 use super::sum::TreeSum;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices that a thread takes at a time in the check after the pass over all edges.
+/// Number of vertices that a thread claims at a time in the check after the pass over all edges.
 const PART: usize = 1 << 14;
 
 /// One of the shortest-path trees to check.
@@ -29,17 +29,17 @@ pub struct TreeBatch<'a, S, const W: usize> {
     pub trees: Vec<CheckedTree<'a>>,
     /// For each vertex, its distances in all trees side by side.
     lines: &'a [[S; W]],
-    /// For each vertex a bit per tree. It is set once the check has seen a tight edge from the vertex's parent: the
-    /// parent's distance plus the weight is the distance of the vertex.
+    /// For each vertex, one bit per tree. The bit is set once the check has seen a tight edge from the vertex's
+    /// parent: the parent's distance plus the weight is the distance of the vertex.
     seen: Buffer<AtomicU32>,
 }
 
-/// The number of a tree, and a fault in that tree.
+/// The index of a tree in its batch, and a fault in that tree.
 pub type NumberedFault = (usize, PathFault);
 
 impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
-    /// Creates a batch for a check that has seen no edge yet. `lines` has for each vertex its distances in all trees,
-    /// side by side.
+    /// Creates a batch for a check that has seen no edge yet. `lines` contains, for each vertex, its distances in all
+    /// trees side by side.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -54,7 +54,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         prefetch(self.lines, v as usize);
     }
 
-    /// Checks an edge of the graph, from `from` to `to`, against all trees. `weight` has the bits of its weight.
+    /// Checks an edge of the graph, from `from` to `to`, against all trees. `weight` contains the bits of its weight.
     /// Returns a bitmap of the trees in which `from` is the parent of `to` and the edge is tight: the distance of
     /// `from` plus the weight is the distance of `to`.
     ///
@@ -99,8 +99,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(seen)
     }
 
-    /// Returns true if, in tree number `number`, `from` should be the parent of `to` in place of `parent`. The edge
-    /// from `from` to `to` must give exactly the distance of `to`.
+    /// Returns true if, in the tree with index `number`, `from` should be the parent of `to` instead of `parent`. The
+    /// edge from `from` to `to` must be tight: it gives exactly the distance of `to`.
     #[inline]
     fn is_better_parent(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
@@ -126,7 +126,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         }
     }
 
-    /// Returns the fault of an edge that gives a shorter path in some tree, with the number of the tree.
+    /// Returns the fault of an edge that gives a shorter path in some tree, with the index of the tree.
     #[cold]
     fn shorter(&self, from: u32, to: u32, weight: u64) -> NumberedFault {
         let (above, heads) = (&self.lines[from as usize], &self.lines[to as usize]);
@@ -135,7 +135,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         let fault = match distance == S::UNREACHED {
             true => PathFault::NotReached { from, to },
             false => {
-                // The length of the edge alone is exact, because the length of the longer path to `to` is.
+                // The weight of the edge alone fits in `S`, because the length of the longer path to `to` does.
                 let weight = S::default().plus(weight);
                 let [above, weight, distance] = [above, weight, distance].map(S::distance);
                 PathFault::Shorter { from, above, weight, to, distance }
@@ -144,7 +144,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         (number, fault)
     }
 
-    /// Checks that an edge from every parent was seen. Call it after the pass over all edges.
+    /// Checks that every vertex with a parent has a tight edge from it. Call it after the pass over all edges.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.

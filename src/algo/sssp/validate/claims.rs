@@ -1,5 +1,5 @@
-//! Checks a shortest-path tree by itself, without any edge. Every vertex with a distance must have a parent whose
-//! distance is no larger.
+//! Checks a shortest-path tree by itself, without reading any edge. Every vertex with a distance must have a parent
+//! whose distance is no larger.
 
 use super::PathFigures;
 use super::sum::TreeSum;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
-/// Number of vertices that a thread takes at a time.
+/// Number of vertices that a thread claims at a time.
 const PART: usize = 1 << 14;
 
 /// A shortest-path tree with distances of one type.
@@ -23,8 +23,8 @@ pub(super) struct TypedTree<'a, S> {
     pub has_plateaus: bool,
 }
 
-/// Checks a tree without any edge. Returns its figures, and whether some parent has the same distance as its child. If
-/// vertices break a rule, returns the fault of the first one.
+/// Checks a tree without reading any edge. Returns its statistics, and whether some parent has the same distance as
+/// its child. If vertices break a rule, returns the fault of the first such vertex.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -55,7 +55,7 @@ pub(super) fn claims<S: TreeSum>(
                         has_plateaus |= tree.level_parent(v as u32).is_some();
                         most = larger(most, tree.distances[v]);
                     }
-                    // A thread takes parts in order, so its first fault comes before all its others.
+                    // A thread processes its parts in ascending order, so its first fault precedes all its others.
                     Err(fault) => {
                         wrong = wrong.or(Some((v, fault)));
                         break;
@@ -106,8 +106,9 @@ impl<S: TreeSum> TypedTree<'_, S> {
     }
 }
 
-/// Copies the distances of up to `W` trees into lines: one line per vertex, with its distances in all trees. `narrow`
-/// converts a distance. If there are fewer than `W` trees, the rest of each line becomes unreached.
+/// Copies the distances of up to `W` trees into `lines`: one line per vertex, with its distances in all trees.
+/// `narrow` converts a distance. If there are fewer than `W` trees, the remaining elements of each line are set to
+/// unreached.
 ///
 /// # Errors
 /// Errors of [`claims`].

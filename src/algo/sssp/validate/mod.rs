@@ -1,12 +1,12 @@
 //! Checks shortest-path trees against the rows of the graph, by the rules in `super::fault`. One pass over all edges
 //! checks several trees.
 //!
-//! The checks trust nothing that the search says. First they check each tree by itself (`claims`): every vertex with a
-//! distance has a parent that is not farther. If a parent has the same distance as its child, the chain of parents must
-//! lead to a nearer vertex (`steps`). Then one pass over the lower half of all rows visits each edge once (`rows`). For
-//! each end of an edge it reads a line, which has the distances of the vertex in all trees. The pass checks that no
-//! edge gives a shorter path. It also checks that each parent has an edge that gives the distance of the child. So each
-//! distance is the length of a path, and no path is shorter.
+//! The checks trust nothing that the search reports. First they check each tree by itself (`claims`): every vertex
+//! with a distance has a parent that is not farther. If a parent has the same distance as its child, the chain of
+//! parents must lead to a nearer vertex (`steps`). Then one pass over the lower half of all rows visits each edge once
+//! (`rows`). For each end of an edge it reads a line, which contains the distances of the vertex in all trees. The
+//! pass checks that no edge gives a shorter path. It also checks that an edge leads from each parent to its child and
+//! gives exactly the distance of the child. So each distance is the length of a path, and no path is shorter.
 //!
 //! The pass also checks that each parent is the first possible one in the order of vertices.
 
@@ -44,7 +44,7 @@ pub struct PathTree<'a> {
     pub parents: &'a [u32],
 }
 
-/// Figures of a tree that passed the checks.
+/// Statistics of a tree that passed the checks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathFigures {
     /// Number of reached vertices, including the root.
@@ -58,15 +58,15 @@ pub const MOST: usize = 16;
 /// Maximum number of trees in one pass if memory is short.
 const SOME: usize = 4;
 
-/// Returns the bytes of host memory for checking `trees` trees in one pass, on a graph with `vertices` vertices that
-/// have an edge. Assumes that distances are decimals or below 2^32, and that at most one tree has edges that add
-/// nothing. With less memory the check takes several passes, down to one tree a pass.
+/// Returns the host memory, in bytes, for checking `trees` trees in one pass over a graph with `vertices` vertices
+/// that have an edge. Assumes that distances are f32 or below 2^32, and that at most one tree has plateaus. With less
+/// memory the check makes several passes, down to one tree per pass.
 pub fn bytes(vertices: u64, trees: usize, weights: WeightSource) -> u64 {
     let lines = match trees {
         0 | 1 => 0,
         _ => 4 * width(trees) as u64,
     };
-    // Decimals may be too small to change a sum. Whole weights above 0 always change it.
+    // Floating-point weights may be too small to change a sum. Integer weights above 0 always change it.
     let adds = match weights {
         WeightSource::Drawn(DrawnWeights::Unit) => true,
         WeightSource::Drawn(DrawnWeights::Whole { least, .. }) => least > 0,
@@ -79,8 +79,8 @@ fn width(trees: usize) -> usize {
     if trees > SOME { MOST } else { SOME }
 }
 
-/// A pass over the edges of a graph, read from rows or from the input. It visits each edge once. It also returns names
-/// of vertices for messages.
+/// A pass over the edges of a graph, read from rows or from the input. It visits each edge once. It also supplies the
+/// ids of vertices for messages.
 pub trait EdgePass {
     /// Returns the number of vertices.
     fn vertices(&self) -> usize;
@@ -103,8 +103,8 @@ pub trait EdgePass {
     fn name(&self, v: u32) -> String;
 }
 
-/// Checks shortest-path trees against the rows of a graph, with `threads` threads. Returns the figures of each tree, in
-/// order.
+/// Checks shortest-path trees against the rows of a graph, with `threads` threads. Returns the statistics of each
+/// tree, in order.
 ///
 /// # Errors
 /// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if memory is too small for one tree;
@@ -119,8 +119,8 @@ pub fn validate(
     check(&RowPass::new(graph, weights, budget)?, trees, threads, budget)
 }
 
-/// Checks shortest-path trees against any source of edges. All trees have distances of the same type. Returns the
-/// figures of each tree, in order.
+/// Checks shortest-path trees against any source of edges. All trees must have distances of the same type. Returns the
+/// statistics of each tree, in order.
 ///
 /// # Errors
 /// Errors of [`validate`]; errors of reading the edges.
@@ -146,7 +146,7 @@ pub fn check<E: EdgePass>(
     Ok(figures)
 }
 
-/// The source of edges, and the resources for checks of trees.
+/// The source of edges, and the threads and memory for checks of trees.
 struct PathChecks<'a, E> {
     edges: &'a E,
     threads: usize,
@@ -161,7 +161,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
             Distance::Decimal(_) | Distance::Double(_) => false,
         });
         let narrow: fn(u64) -> u32 = |sum| u32::try_from(sum).unwrap_or(u32::MAX);
-        // Distances that need 64 bits are rare, so then each tree takes a separate pass.
+        // Distances that need 64 bits are rare, so each tree is then checked in a separate pass.
         self.together(&trees, is_narrow.then_some(narrow))?;
         Ok(figures)
     }
@@ -177,11 +177,11 @@ impl<E: EdgePass> PathChecks<'_, E> {
     }
 
     /// Checks trees against all edges, in as few passes as memory allows. `narrow` converts distances to a smaller
-    /// type. If `narrow` is `None`, each tree takes a separate pass.
+    /// type. If it is `None`, each tree is checked in a separate pass.
     fn together<S: TreeSum, N: TreeSum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
-            // A single tree is checked where its distances are, without a copy.
+            // A single tree is checked without a copy of its distances.
             [tree] => return self.pass::<S, S, 1>(trees, tree.distances.as_chunks::<1>().0),
             more => more.split_at(more.len() / 2),
         };
@@ -199,8 +199,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         }
     }
 
-    /// Checks each tree by itself, without edges. `of` returns the distances of a tree, which have the same type in all
-    /// trees. Returns the trees with distances of this type, and their figures.
+    /// Checks each tree by itself, without edges. `of` returns the distances of a tree, or `None` if their type is not
+    /// `S`. Returns the trees with distances of this type, and their statistics.
     fn each<'t, S: TreeSum>(
         &self,
         trees: &[PathTree<'t>],
@@ -221,7 +221,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
         Ok((ofs, figures))
     }
 
-    /// Copies the distances of a vertex in all trees side by side, so that one read gets them all. Then checks the
+    /// Copies the distances of each vertex in all trees side by side, so that they are read together. Then checks the
     /// trees against all edges.
     fn copied<S: TreeSum, N: TreeSum, const W: usize>(
         &self,

@@ -95,8 +95,8 @@ impl EdgePass for RowPass<'_> {
 }
 
 /// Checks the edges between vertex `v` and its `neighbours`, with their stored `weights`, against all trees. `LEAVE`
-/// says whether edges lead from `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which the
-/// check saw an edge from the parent of `v` that gives exactly the distance of `v`.
+/// says whether edges lead from `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which one
+/// of the edges is a tight edge from the parent of `v`: the parent's distance plus the weight is the distance of `v`.
 #[inline(always)]
 fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     batch: &TreeBatch<'_, S, W>,

@@ -1,5 +1,5 @@
-//! Computes the steps of vertices within plateaus: vertices at the same distance that are joined by edges that add
-//! nothing.
+//! Computes the steps of vertices within plateaus. A plateau consists of vertices at the same distance that are joined
+//! by edges that add nothing to it.
 //!
 //! The root is at step 0, and so is a vertex whose parent is nearer to the root. Any other vertex has the same distance
 //! as its parent. Its step is one more than the parent's step. Parents lead to the root exactly if every vertex has a
@@ -14,11 +14,11 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices that a thread takes at a time.
+/// Number of vertices that a thread claims at a time.
 const PART: usize = 1 << 14;
 
-/// The step of every vertex of a tree within its plateau, plus 1. A step is the number of parents at the same distance
-/// that lead to the root or to a vertex with a nearer parent.
+/// The step of every vertex of a tree within its plateau, plus 1. The step is the length of the chain of parents, all
+/// at the same distance, from the vertex to the root or to a vertex with a nearer parent.
 pub struct PlateauSteps(Buffer<AtomicU32>);
 
 /// Computes the step of every vertex of a tree. No parent may have a larger distance than its child. If parents form a
@@ -40,13 +40,13 @@ pub(super) fn steps<S: TreeSum>(
     })
 }
 
-/// Follows parents of equal distance from `v` to a vertex whose step is known or 0. Sets the steps of all vertices on
-/// the way. Returns false if the parents form a cycle.
+/// Follows parents at equal distance from `v` to a vertex whose step is known or 0. Sets the steps of all vertices on
+/// this chain. Returns false if the parents form a cycle.
 fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     let known = |v: u32| steps[v as usize].load(Relaxed);
     let (mut at, mut behind) = (v, 0u32);
-    // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... steps. Once it stays on a cycle for
-    // at least the length of the cycle, the walk returns to it.
+    // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... moves of `at`. Once it stays at a
+    // vertex of a cycle for at least the length of the cycle, `at` returns to it.
     let (mut waiting, mut until) = (v, 1u32);
     let first = loop {
         if known(at) != 0 {

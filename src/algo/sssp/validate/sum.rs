@@ -1,4 +1,4 @@
-//! Types of distances that checks compare: whole numbers of 32 or 64 bits, f32 and f64.
+//! Types of the distances that checks compare: u32, u64, f32 and f64.
 
 use crate::algo::sssp::distances::Distance;
 use crate::memory::Plain;
@@ -8,12 +8,12 @@ pub trait TreeSum: Plain + Copy + PartialOrd + Default + Send + Sync {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self;
 
-    /// Returns this distance plus a weight, which is given as its bits. An unreached distance stays unreached. A sum
-    /// beyond the largest u64, f32 or f64 becomes unreached. A sum that does not fit u32 becomes the largest reached
-    /// distance, `u32::MAX - 1`.
+    /// Returns this distance plus a weight, which is given by its bits. An unreached distance stays unreached. A sum
+    /// beyond the largest u64, f32 or f64 becomes unreached. A sum that does not fit in u32 becomes the largest
+    /// reached distance, `u32::MAX - 1`.
     fn plus(self, weight: u64) -> Self;
 
-    /// Converts the distance into the form of results.
+    /// Converts the distance to the type that results contain.
     fn distance(self) -> Distance;
 }
 

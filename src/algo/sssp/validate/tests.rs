@@ -8,16 +8,16 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const UNIFORM: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1, most: 9, seed: 3 });
-/// Weights of 0 or 1, so that half of all edges add nothing.
+/// Weights of 0 or 1, so that about half of all edges add nothing.
 const ZEROS: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 1, seed: 3 });
 const LARGE: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1 << 31, most: u32::MAX, seed: 3 });
 const DECIMAL: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 3 });
-/// Tiny decimal weights. The smallest ones change nothing when they are added to larger ones.
+/// Tiny f32 weights. Adding the smallest ones to a larger sum does not change it.
 const ABSORBED: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1e-38, seed: 3 });
 const UNIT: WeightSource = WeightSource::Drawn(DrawnWeights::Unit);
 const ALL: [WeightSource; 6] = [UNIFORM, ZEROS, LARGE, DECIMAL, ABSORBED, UNIT];
 
-/// A right tree, in the order of vertices. A test may change it to make it wrong.
+/// A correct tree, in the order of vertices. A test may change it to make it wrong.
 #[derive(Clone)]
 struct Known<S> {
     root: u32,
@@ -153,7 +153,7 @@ impl Checked {
         self.model.map[id as usize] as usize
     }
 
-    /// Returns the message of the check after `change` made one tree wrong. The other trees of the check are right.
+    /// Returns the message of the check after `change` made one tree wrong. The other trees of the check are correct.
     #[track_caller]
     fn said<S: IntoDistances>(&self, root: u32, change: impl Fn(&mut Known<S>)) -> String {
         let right = |root: u32| self.model.shortest::<S>(root, &self.weights);
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// Exactly one tree is right. The check refuses any other parent and any other distance.
+    /// Tests that exactly one tree is correct: the check refuses any other parent and any other distance.
     #[test]
     fn anything_else_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -235,7 +235,7 @@ proptest! {
     }
 }
 
-/// The path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
+/// Edges of the path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
 const EDGES: [[u32; 2]; 8] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [1, 6], [6, 3], [7, 8]];
 
 #[test]
@@ -273,7 +273,8 @@ fn each_kind_of_wrong_tree_is_reported() {
     assert_eq!(near, "no edge from 4, distance 4, to its child 5, distance 4, adds up to that");
 }
 
-/// All edges have weight 0, so all vertices of the component are at distance 0. Two paths lead from 1 to 3.
+/// Tests a plateau: all edges have weight 0, so all vertices of the component are at distance 0. Two paths lead from 1
+/// to 3.
 #[test]
 fn parents_on_plateaus_form_a_tree() {
     let nothing = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 0, seed: 1 });

@@ -1,5 +1,5 @@
-//! Reads the written distances and parents of a source into the order of vertices. Refuses values that no search can
-//! have written.
+//! Reads the result columns of a source, distances and parents, and permutes them into the order of vertices. Refuses
+//! values that no search can have written.
 
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -15,10 +15,10 @@ use crate::results::Value;
 
 /// The distances and parents of a source, as read from its columns.
 pub(super) struct PathColumns {
-    /// Place of the source in the order of vertices, or `None` if it has no edge.
+    /// Index of the source in the order of vertices, or `None` if it has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
-    /// Parent of each vertex, as a place (a position in the order of vertices).
+    /// Parent of each vertex, as an index in the order of vertices.
     pub parents: Buffer<u32>,
 }
 
@@ -51,8 +51,8 @@ impl PathColumns {
     }
 }
 
-/// Reads the distances and the parents of `source` into the order of vertices. Returns the place of the root (its
-/// position in the order), or `None` if the root has no edge.
+/// Reads the distances and the parents of `source` into arrays in the order of vertices. Returns the index of the root
+/// in this order, or `None` if the root has no edge.
 fn read<T: Value + PartialEq + Copy>(
     places: &Places,
     results: &Results<'_>,

@@ -1,4 +1,4 @@
-//! Compares the figures that a job reports about a source with its columns.
+//! Compares the statistics that a job reports about a source with the source's columns.
 
 use super::columns::PathColumns;
 use crate::algo::Results;
@@ -12,12 +12,13 @@ use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 
-/// Checks the figures that a job reports about one source. `counted` is the number of input edges that leave reached
-/// vertices, or `None` if edges were not counted. In an undirected graph it is the number of edges with both ends
-/// reached. `may_leave` says whether a sum may have been too large, so that an edge leads to an unreached vertex.
+/// Checks the statistics that a job reports about one source. `counted` is the number of input edges that leave
+/// reached vertices (in an undirected graph, of edges with both ends reached), or `None` if edges were not counted.
+/// `may_leave` says whether a sum may have overflowed, so that an edge may lead from a reached vertex to an unreached
+/// one.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for a wrong figure.
+/// [`crate::Error::Validation`] if any of them is wrong.
 pub(super) fn compare(
     found: &SsspSource,
     tree: PathTree<'_>,
@@ -35,7 +36,7 @@ pub(super) fn compare(
     }
     let edges = match results.info.direction {
         Direction::Undirected => {
-            // An edge has both ends reached or neither, unless a sum of decimals became infinite.
+            // Both ends of an edge are reached, or neither, unless a floating-point sum overflowed to infinity.
             let ends = places.degrees().iter().map(|(degree, first, end)| {
                 let reached = tree.parents[first as usize..end as usize].iter().filter(|&&parent| parent != NONE);
                 u64::from(degree) * reached.count() as u64
@@ -48,7 +49,7 @@ pub(super) fn compare(
             }
         }
         Direction::Directed => match counted {
-            // Repeated edges count once in the reported figure.
+            // The reported number counts repeated edges once.
             Some(leaving) => {
                 let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
                 leaving.saturating_sub(repeats)..=leaving
@@ -76,7 +77,7 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     let target = place(path.target).and_then(|target| Some((target, tree.distances.of(target)?)));
     let Some((mut at, length)) = target else { return *path == Path::none(path.target) };
     let Some(reported) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
-    // The loop ends, because an earlier check made sure that parents lead to the root.
+    // The loop terminates, because an earlier check made sure that parents lead to the root.
     let mut edges = 0;
     let mut above = at;
     while above != tree.root.0 {
@@ -86,7 +87,7 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     {
         return false;
     }
-    // The report has only the first vertices of a long path.
+    // The report contains only the first vertices of a long path.
     for _ in reported.len() as u64..edges + 1 {
         at = tree.parents[at as usize];
     }
@@ -97,7 +98,7 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     })
 }
 
-/// Checks the figures that a job reports about a source without an edge, which reaches only itself.
+/// Checks the statistics that a job reports about a source without an edge, which reaches only itself.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the source seems to have reached another vertex.

@@ -1,5 +1,5 @@
-//! Reads the weighted edges of the input, as edges between vertices in the order of degree. Repeated edges occur as
-//! often as in the input.
+//! Reads the weighted edges of the input, and converts their ends to vertices in the order of degree. Repeated edges
+//! occur as often as in the input.
 
 use crate::algo::WeightSource;
 use crate::algo::searches::places::{EdgeCheck, Places};
@@ -18,14 +18,15 @@ pub(super) struct InputEdges<'a> {
     direction: Direction,
     /// Whether the edges of reached vertices are counted.
     counts: bool,
-    /// For each tree so far, the number of edges that leave reached vertices. In an undirected graph, the number of
-    /// edges with both ends reached.
+    /// For each tree checked so far, the number of edges that leave reached vertices. In an undirected graph, the
+    /// number of edges with both ends reached.
     counted: Mutex<Vec<u64>>,
 }
 
 impl<'a> InputEdges<'a> {
-    /// Opens the edges of an input. `kind` is the type of the weights if they come from the input. Edges are counted if
-    /// the graph is directed, or if an edge may lead from a reached vertex to an unreached one (`may_leave`).
+    /// Opens the edges of an input. `kind` is the type of the weights if they come from the input. Edges of reached
+    /// vertices are counted if the graph is directed, or if an edge may lead from a reached vertex to an unreached one
+    /// (`may_leave`).
     pub fn new(
         input: &Input,
         weights: WeightSource,
@@ -78,12 +79,12 @@ impl EdgePass for InputEdges<'_> {
     }
 }
 
-/// Checks edges against shortest-path trees. Each thread has one.
+/// State of one thread that checks edges against shortest-path trees.
 struct PathEdgeChecker<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
     batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
-    /// The fault in the first tree that has one, and the ends of the smallest edge that shows it.
+    /// The fault in the first tree that shows one, and the ends of the smallest edge that shows it.
     wrong: Option<(NumberedFault, [u32; 2])>,
 }
 

@@ -1,4 +1,5 @@
-//! Checks the results that a job has written: the columns of distances and parents, against the edges of the input.
+//! Checks the results that a job has written: compares the columns of distances and parents with the edges of the
+//! input.
 //!
 //! The checks trust neither the search nor, if the input still exists, the prepared graph. They compute the order of
 //! vertices again (`searches::places`), and read columns in that order (`columns`). They compare all edges of the input
@@ -19,7 +20,7 @@ use crate::results::read;
 use columns::PathColumns;
 use input::InputEdges;
 
-/// Bytes of the buffers through which the two columns of a source are read.
+/// Size, in bytes, of the buffers through which the two columns of a source are read.
 const READING: u64 = 2 * read::READING;
 
 /// Checks the columns of all sources in `found` against the edges. Returns a sentence about the result.
@@ -37,7 +38,7 @@ pub fn trees(
     let _reading = budget.reserve(edges.scratch_bytes(threads).max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();
-    // Host memory for the columns, and for the copies that are checked.
+    // Size, in bytes, of the columns of a source.
     let of_source = super::distances::Distances::bytes(kind, vertices) + 4 * vertices;
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
@@ -54,7 +55,7 @@ pub fn trees(
                 None => counted::check_isolated(source, columns)?,
             }
         }
-        // The largest weight is not known here.
+        // The largest weight is not known here, so 64-bit integers may always overflow.
         let heaviest = if kind == WeightType::U64 { u64::MAX } else { 0 };
         let may_leave = reported.iter().any(|reported| reported.max_distance.may_overflow(heaviest));
         let (figures, counted) = match edges {

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Number of frontier vertices that a thread takes at a time.
+/// Number of frontier vertices that a thread processes at a time.
 const PART: usize = 64;
 
 /// Expands a piece (a range of the frontier's edges). Claims the vertices that this rank owns, and writes the

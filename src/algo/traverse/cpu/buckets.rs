@@ -1,9 +1,9 @@
 //! Sorts candidates (neighbours of the frontier, with the vertices that reach them) and drops repeats. The upper bits
-//! of a candidate's key select a bucket. A bucket has a bin for each value of the lower bits.
+//! of a candidate's key select a bucket. Within a bucket there is a bin for each value of the lower bits.
 //!
 //! Candidates come in the order of the frontier. Threads write them to buckets in this order, so the first candidate of
-//! a key has the smallest parent. The bin of a key keeps the first parent. Afterwards the bins of all buckets have the
-//! candidates sorted and without repeats. The bins of a bucket fit a cache.
+//! a key has the smallest parent. The bin of a key stores that parent. Afterwards the bins of all buckets contain the
+//! candidates, sorted and without repeats. The bins of a bucket fit a cache.
 
 use super::rows::Expansion;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -17,10 +17,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Base-2 logarithm of the maximum number of buckets. The second-level cache has room for one cache line of each
-/// bucket.
+/// Base-2 logarithm of the maximum number of buckets. It is so small that one cache line per bucket fits the
+/// second-level cache.
 const BUCKET_BITS: u32 = 10;
-/// If a bucket has fewer candidates than one per this many keys, its candidates are sorted by comparison.
+/// Number of keys per candidate above which the candidates of a bucket are sorted by comparison instead of by bins.
 const SPARSE: usize = 8;
 
 /// Counters and bins with which all threads sort candidates by their keys.
@@ -44,7 +44,7 @@ fn shape(keys: u64) -> (u32, usize) {
     (low, ((keys.max(1) - 1) >> low) as usize + 1)
 }
 
-/// Returns the bytes of the buckets for `keys` keys and `threads` threads.
+/// Returns the size in bytes of [`KeyBuckets`] for `keys` keys and `threads` threads.
 pub(super) fn bytes(keys: u64, threads: usize) -> u64 {
     let (low, buckets) = shape(keys);
     4 * (threads as u64 * (2 * buckets as u64 + (1 << low)) + buckets as u64)
@@ -72,8 +72,8 @@ impl KeyBuckets {
     }
 
     /// Writes the candidates of a piece (a range of the frontier's edges) to `pairs`, sorted by key and without
-    /// repeats. Returns three counts: dropped candidates, candidates for vertices of other ranks (including repeats),
-    /// and remaining candidates.
+    /// repeats. Returns the counts (dropped candidates, candidates for vertices of other ranks including repeats,
+    /// remaining candidates).
     pub fn fill(
         &self,
         expansion: &Expansion<'_>,
@@ -136,8 +136,8 @@ impl KeyBuckets {
         if RANKED { ownership.key(v) } else { v }
     }
 
-    /// Counts, for each bucket, the candidates (edges from the frontier) in the share of one thread. Returns how many of
-    /// them lead to vertices that this rank owns.
+    /// Counts, for each bucket, the candidates in the range `share` of the frontier's edges. Returns how many of them
+    /// lead to vertices that this rank owns.
     fn count<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,
@@ -145,8 +145,8 @@ impl KeyBuckets {
         share: Range<u64>,
         thread: usize,
     ) -> u64 {
-        // Consecutive candidates often have the same bucket, and an addition waits for the previous one to the same
-        // counter. So each bucket has two counters, which are used in turn.
+        // Consecutive candidates often have the same bucket, and an increment waits for the previous increment of the
+        // same counter. So each bucket has two counters, which are used alternately.
         let counts = self.places(thread);
         counts.iter().for_each(|count| count.store(0, Relaxed));
         let first = ownership.rank as u32 * ownership.stride;
@@ -179,7 +179,7 @@ impl KeyBuckets {
         starts
     }
 
-    /// Writes the candidates of a thread's share to their buckets.
+    /// Writes the candidates in the range `share` of the frontier's edges to their buckets.
     fn scatter<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,

@@ -1,10 +1,11 @@
-//! A rank's part of a search on the threads of a process, with rows in memory or in mapped files.
+//! Implementation of [`Levels`] on CPUs: one rank's vertices, on the threads of a process, with rows in memory or in
+//! mapped files.
 //!
-//! A candidate is a neighbour of the frontier, with the vertex that reaches it. A narrow step, from a frontier of few
-//! edges, runs on one thread, which sorts the candidates. In other steps the threads distribute candidates over buckets
-//! by the upper bits of their keys (`buckets`). The keys of a bucket fit a cache. The frontier is in order, and the
-//! order of candidates is kept, so the first candidate of a key has the smallest parent. Strategy `atomic` drops no
-//! repeats, and claims vertices by atomic minima.
+//! A candidate is a neighbour of the frontier, with the vertex that reaches it. A narrow step (a step from a frontier
+//! with few edges) runs on one thread, which sorts the candidates. In other steps the threads distribute candidates
+//! over buckets by the upper bits of their keys (`buckets`). The bins for the keys of a bucket fit a cache. The
+//! frontier is in order, and the order of candidates is kept, so the first candidate of a key has the smallest parent.
+//! Strategy `atomic` drops no repeats, and claims vertices by atomic minima.
 
 mod atomic;
 mod buckets;
@@ -26,9 +27,11 @@ use std::ops::Range;
 use std::time::Instant;
 use update::Update;
 
-/// A step is narrow, and runs on one thread, if its frontier has at most one edge per this many vertices of a rank.
+/// Divisor: a step is narrow, and runs on one thread, if its frontier has at most 1/`NARROW` as many edges as the rank
+/// has vertices, within [`BOUNDS`].
 const NARROW: u64 = 64;
-/// Limits of the maximum number of edges of a narrow step (a step that runs on one thread), for small and large graphs.
+/// Smallest and largest value of the maximum number of edges of a narrow step (a step on one thread). They apply to
+/// small and to large graphs.
 const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 
 /// Maximum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
@@ -38,7 +41,8 @@ const LEAST_PIECE: u64 = 1 << 16;
 
 /// The candidates of a piece (a range of the frontier's edges), as pairs of key and parent.
 struct Candidates {
-    /// Range of the pairs to send to each rank. This rank's range is empty if it has already claimed its own vertices.
+    /// For each rank, the range of the pairs to send to it. This rank's range is empty if it has already claimed its
+    /// own vertices.
     to: Vec<Range<usize>>,
     /// Number of repeats that were dropped.
     pruned: u64,
@@ -62,14 +66,14 @@ pub struct CpuLevels<'a> {
     sent: Traffic,
 }
 
-/// Returns the size of the largest useful piece (a range of the frontier's edges), for one of `ranks` ranks. Rows have
-/// `entries` entries in all.
+/// Returns the largest useful size of a piece (a range of the frontier's edges) on one of `ranks` ranks, if all rows
+/// together have `entries` entries.
 fn most_piece(entries: u64, ranks: usize) -> u64 {
     entries.div_ceil(ranks as u64).clamp(LEAST_PIECE, MOST_PIECE)
 }
 
-/// Returns the maximum and the minimum number of bytes that a search takes on rank 0, not counting links between ranks.
-/// Rows have `entries` entries in all.
+/// Returns the maximum and the minimum memory in bytes that a search takes on rank 0, excluding links between ranks, if
+/// all rows together have `entries` entries.
 pub fn bytes(ownership: &VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let own = ownership.of_rank(0).len() as u64;
     let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(ownership)) + buckets::bytes(ownership.keys(), threads);
@@ -82,10 +86,10 @@ fn narrow_edges(ownership: &VertexOwnership) -> u64 {
 }
 
 impl<'a> CpuLevels<'a> {
-    /// Reserves memory for searches of a graph by the ranks that own its vertices.
+    /// Reserves memory for searches of a graph, for the vertices that this rank owns.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.
+    /// [`crate::Error::Limit`] if even the minimum of [`bytes()`] does not fit; errors of the graph.
     pub fn new(
         EngineInput { graph, degrees, run, spare }: EngineInput<'a, '_>,
         ownership: VertexOwnership,
@@ -117,8 +121,8 @@ impl<'a> CpuLevels<'a> {
         })
     }
 
-    /// Expands a piece (a range of the frontier's edges) with the strategy of the table, or on one thread if the step
-    /// is narrow.
+    /// Expands a piece (a range of the frontier's edges) with the strategy of the job, or on one thread if the step is
+    /// narrow.
     fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Candidates> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
@@ -153,7 +157,7 @@ impl<'a> CpuLevels<'a> {
             lap(&mut lapped, &mut steps.sort);
             count = buckets::unique(found);
         } else if self.ownership.ranks > 1 {
-            // Repeats stay, but the candidates of each owner must be consecutive.
+            // Repeats are not dropped, but the candidates of each owner must be consecutive.
             found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.ownership.stride);
         }
         let to = by_owner(&self.ownership, &pairs[..count]);

@@ -1,4 +1,4 @@
-//! The rows of a frontier: prefix sums of degrees, and ranges of entries.
+//! The rows of the vertices in a frontier: prefix sums of degrees, and access to ranges of entries.
 
 use crate::algo::team::{gathered, share, team};
 use crate::error::Result;
@@ -8,11 +8,11 @@ use crate::memory::{Buffer, word_cells};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// This rank's part of a frontier, with the rows of its vertices.
+/// The vertices of the frontier that this rank owns, with access to their rows.
 pub(super) struct Expansion<'a> {
     pub rows: Adjacency<'a>,
     pub direction: Direction,
-    /// The vertices of the frontier, ascending.
+    /// The vertices of the frontier, in ascending order.
     pub vertices: Buffer<u32>,
     /// Number of edges before each vertex of the frontier, followed by the number of all edges.
     pub offsets: Buffer<u64>,
@@ -26,8 +26,8 @@ impl Expansion<'_> {
         &self.offsets[..=self.count]
     }
 
-    /// Calls `visit` with the two ends of each edge in the range `entries` of the frontier's edges: first the
-    /// neighbour, then the vertex of the frontier. A binary search finds the first edge.
+    /// Calls `visit` with (neighbour, vertex of the frontier) for each edge in the range `entries` of the frontier's
+    /// edges. A binary search finds the first edge.
     #[inline(always)]
     pub fn each(&self, entries: Range<u64>, mut visit: impl FnMut(u32, u32)) {
         if entries.is_empty() {
@@ -47,7 +47,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Returns the share of thread number `thread` of `threads`, if `range` is divided evenly among the threads.
+    /// Returns the subrange of thread `thread` (0-based), if `range` is divided evenly among `threads` threads.
     pub fn share(range: &Range<u64>, thread: usize, threads: usize) -> Range<u64> {
         let (length, threads) = (range.end - range.start, threads as u64);
         let at = |thread: u64| range.start + (u128::from(length) * u128::from(thread) / u128::from(threads)) as u64;

@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, populate, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Minimum number of pairs (a vertex and a proposed parent) that several threads process together.
+/// Minimum number of pairs (a vertex and a proposed parent) for which several threads are used.
 const SHARED: usize = 1 << 15;
-/// Number of pairs that a thread takes at a time.
+/// Number of pairs that a thread processes at a time.
 const PART: usize = 1 << 12;
 /// Prefetch distance, in pairs.
 const PREFETCH_DISTANCE: usize = 16;
@@ -22,12 +22,13 @@ pub(super) struct Update {
     reached: Buffer<AtomicU64>,
     /// Bitmap of the vertices that the step reaches.
     new: Buffer<AtomicU64>,
-    /// Vertices that a narrow step (a step on one thread) reaches, as positions among the vertices of this rank.
+    /// Vertices that a narrow step (a step on one thread) reaches, as local indices among the vertices of this rank.
     listed: Buffer<u32>,
     count: usize,
 }
 
-/// Returns the bytes of an [`Update`] for a rank that owns `own` vertices, if narrow steps have at most `edges` edges.
+/// Returns the size in bytes of an [`Update`] for a rank that owns `own` vertices, if narrow steps have at most `edges`
+/// edges.
 pub(super) fn bytes(own: u64, edges: u64) -> u64 {
     4 * own + 2 * 8 * own.div_ceil(64) + 4 * edges
 }
@@ -48,7 +49,7 @@ impl Update {
         self.count = 0;
     }
 
-    /// Marks `root`, which is vertex number `local_index` of this rank, as reached.
+    /// Marks `root`, which has the index `local_index` among this rank's vertices, as reached.
     pub fn root(&mut self, local_index: usize, root: u32) {
         self.parents[local_index] = root;
         *self.reached[local_index / 64].get_mut() |= 1 << (local_index % 64);
@@ -59,7 +60,7 @@ impl Update {
         &self.parents
     }
 
-    /// Returns the parents and bitmaps in a form in which several threads can claim vertices.
+    /// Returns a view of the parents and bitmaps through which several threads can claim vertices.
     pub fn claims(&mut self) -> SharedClaims<'_> {
         SharedClaims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
     }
@@ -108,8 +109,8 @@ impl Update {
         })
     }
 
-    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` converts a
-    /// position among the vertices of this rank to the vertex. Returns the number of vertices reached.
+    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` converts an
+    /// index among this rank's vertices to the vertex. Returns the number of vertices reached.
     pub fn advance(
         &mut self,
         frontier: &mut [u32],
@@ -155,7 +156,7 @@ impl Update {
     }
 }
 
-/// State of a rank's vertices that several threads can claim at once.
+/// View of a rank's vertices through which several threads can claim vertices at the same time.
 #[derive(Clone, Copy)]
 pub(super) struct SharedClaims<'a> {
     parents: &'a [AtomicU32],
@@ -164,8 +165,8 @@ pub(super) struct SharedClaims<'a> {
 }
 
 impl SharedClaims<'_> {
-    /// Claims this rank's vertex number `local_index` for `parent`, unless the vertex was reached before the step.
-    /// Keeps the smallest parent.
+    /// Claims the vertex at index `local_index` of this rank for `parent`, unless the vertex was reached before the
+    /// step. If several threads claim a vertex, the smallest parent wins.
     #[inline(always)]
     pub fn claim(self, local_index: usize, parent: u32) {
         if is_set(self.reached, local_index as u32) {
@@ -176,7 +177,7 @@ impl SharedClaims<'_> {
         }
     }
 
-    /// Claims like [`Self::claim`], while no other thread claims vertices.
+    /// Like [`Self::claim`], but faster. No other thread may claim vertices at the same time.
     #[inline(always)]
     fn claim_alone(self, local_index: usize, parent: u32) {
         if is_set(self.reached, local_index as u32) {

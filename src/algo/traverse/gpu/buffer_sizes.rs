@@ -1,4 +1,5 @@
-//! Sizes of the arrays that a traversal keeps in GPU memory. A plan and a run call the same functions.
+//! Sizes of the arrays that a traversal allocates in GPU memory. The cost model and the traversal call the same
+//! functions.
 
 use super::TEXT;
 use crate::algo::traverse::levels::BATCH;
@@ -8,7 +9,7 @@ use crate::gpu::{Scan, constant, slice_bytes};
 pub(super) const TILE: u64 = (constant(TEXT, "TRAVERSE_THREADS") * constant(TEXT, "TRAVERSE_EACH")) as u64;
 /// Number of bits of a digit. Each sorting pass orders pairs by one digit of their keys.
 pub(super) const DIGIT: u32 = constant(TEXT, "TRAVERSE_DIGIT");
-/// Number of values of a digit.
+/// Number of different values of a digit.
 pub(super) const DIGITS: u64 = 1 << DIGIT;
 
 /// Number of sums that kernels compute in a step, such as the number of reached vertices.
@@ -19,8 +20,7 @@ pub(super) const MOST_ENTRIES: u64 = 1 << 31;
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
 /// Maximum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
 const MOST_PIECE: u64 = 1 << 30;
-/// Bytes of GPU memory for each edge that is expanded at once: a pair in each of the two arrays of a sort, and a share
-/// of the counters.
+/// GPU memory in bytes per edge of a piece: a pair in each of the two arrays of a sort, and a fraction of a counter.
 const SLOT: u64 = 17;
 
 /// Sizes of the GPU arrays of a rank.
@@ -49,7 +49,7 @@ impl TraverseBufferSizes {
         TraverseBufferSizes { piece: (self.piece + more).min(useful), ..self }
     }
 
-    /// Returns the number of words of a bitmap of this rank's vertices.
+    /// Returns the number of 32-bit words of a bitmap of this rank's vertices.
     pub fn words(&self) -> u64 {
         self.own.div_ceil(32)
     }
@@ -59,18 +59,18 @@ impl TraverseBufferSizes {
         if self.ranks == 1 { 0 } else { BATCH as u64 }
     }
 
-    /// Returns the number of counters that sorting the pairs of a piece needs: one for each digit and tile (a part that
-    /// one thread block sorts).
+    /// Returns the number of counters that sorting the pairs of a piece needs: one for each digit and tile (a range of
+    /// pairs that one thread block sorts).
     pub fn counts(&self) -> u64 {
         DIGITS * self.piece.div_ceil(TILE)
     }
 
-    /// Returns the number of words of scratch memory for prefix sums.
+    /// Returns the number of 32-bit words of scratch memory for prefix sums.
     pub fn scratch(&self) -> u64 {
         Scan::scratch(self.counts().max(self.own + 1))
     }
 
-    /// Returns the bytes of all arrays together.
+    /// Returns the size in bytes of all arrays together.
     pub fn bytes(&self) -> u64 {
         let vertices = 2 * slice_bytes::<u32>(self.own + 1) + 2 * slice_bytes::<u32>(self.own);
         let rows = slice_bytes::<u32>(self.entries) + 3 * slice_bytes::<u32>(self.words());
@@ -80,15 +80,14 @@ impl TraverseBufferSizes {
     }
 }
 
-/// Returns the minimum number of bytes of GPU memory for a rank that owns `own` vertices with `entries` entries in
-/// their rows.
+/// Returns the minimum GPU memory in bytes of a rank that owns `own` vertices with `entries` entries in their rows.
 pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
     TraverseBufferSizes::of(own, entries, ranks).bytes()
 }
 
-/// Returns the maximum and the minimum number of bytes of host memory of a rank, not counting links between ranks. The
-/// bytes are for the starts of rows, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of GPU
-/// memory. It owns `own` vertices with `entries` entries in their rows.
+/// Returns the maximum and the minimum host memory in bytes of a rank, for row offsets, for parents, and for pairs that
+/// other ranks send. Links between ranks are not included. The rank has `gpu_memory` bytes of GPU memory and owns `own`
+/// vertices with `entries` entries in their rows.
 pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
     let most = TraverseBufferSizes::of(own, entries, ranks).within(gpu_memory).piece;
     [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })
@@ -111,7 +110,7 @@ mod tests {
                 }
             }
         }
-        // The least host memory does not depend on GPU memory, because pieces can be small.
+        // The minimum host memory does not depend on GPU memory, because pieces can be small.
         let [most, fewest] = host_bytes(1 << 21, 1 << 26, 2, 40 << 30);
         assert_eq!(most - fewest, 8 * ((1 << 26) - LEAST_PIECE));
         assert_eq!(host_bytes(1 << 21, 1 << 26, 1, 40 << 30), [8 * (1 << 21) + 4; 2]);

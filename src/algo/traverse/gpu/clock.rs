@@ -1,5 +1,5 @@
-//! Measures the steps of a search on a GPU. The times are read when the host waits for the GPU for another reason,
-//! because waiting for each step would take longer than many of the steps.
+//! Measures the steps of a search on a GPU. Reading the times requires that the host waits for the GPU. Such a wait
+//! takes longer than many of the steps, so times are read only when the host waits for another reason.
 
 use crate::algo::traverse::search::StepTimes;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Function that selects a field of [`StepTimes`].
 pub(super) type Step = fn(&mut StepTimes) -> &mut f64;
 
-/// Once the queue has this many events, the host should wait for the GPU before it queues more work.
+/// Number of queued events from which the host should wait for the GPU before it queues more work.
 const MANY: usize = 64;
 
 /// Events in a GPU queue: the start of a measurement, and the end of each step after it.
@@ -51,8 +51,8 @@ impl StepClock {
         self.ends.len() >= MANY
     }
 
-    /// Waits for the GPU, and adds the times of all steps since the start to `steps`. Time that the host spent in
-    /// addition is added to the last step.
+    /// Waits for the GPU, and adds the times of all steps since the start to `steps`. The remaining time, which the
+    /// host spent outside these steps, is added to the last step.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

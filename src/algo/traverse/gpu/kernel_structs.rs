@@ -1,6 +1,6 @@
 //! Rust definition of a struct in `kernels/traverse.cu`. The layouts must match.
 
-/// The vertices that a rank owns, in the form that kernels read: GPU addresses and sizes.
+/// Kernel argument that describes the vertices that a rank owns: GPU addresses and sizes.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Owned {

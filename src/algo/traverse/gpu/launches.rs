@@ -79,7 +79,7 @@ impl Launches {
         GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.memory.ends.address() }
     }
 
-    /// Queues the start of a search from `root`, which is vertex number `local_index` of this rank.
+    /// Queues the start of a search from `root`, which has the index `local_index` among this rank's vertices.
     pub fn begin(&self, queue: &Queue, local_index: u32, root: u32) -> Result<()> {
         // SAFETY: the arguments match the kernel's; `local_index` belongs to a vertex of this rank.
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, local_index, root)) }
@@ -92,7 +92,7 @@ impl Launches {
             return Ok(());
         }
         let offsets = self.memory.offsets.part(0..u64::from(vertices) + 1);
-        // SAFETY: the arguments match the kernel's; there is an offset for each vertex and one more.
+        // SAFETY: the arguments match the kernel's; there is an offset for each vertex, and one for the total.
         unsafe { queue.launch(&self.degrees, queue.grid(offsets.len()), (self.owned, vertices))? };
         self.scan.launch(queue, offsets, self.memory.scratch)
     }
@@ -108,7 +108,7 @@ impl Launches {
     /// rank. Only the GPU knows the number of these pairs.
     pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
-        // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends
+        // SAFETY: the arguments match the kernel's; an outbox does not change until all ranks have read it, and ends
         // within its memory.
         unsafe { queue.launch(&self.take, queue.grid(self.most_taken), arguments) }
     }
@@ -126,8 +126,8 @@ impl Launches {
     fn prune(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let count = end - first;
         let arguments = (self.owned, vertices, first, end, self.sorter.input().address());
-        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, all of which belong to the
-        // frontier.
+        // SAFETY: the arguments match the kernel's; the array is large enough for the candidates of a piece, all of
+        // which belong to the frontier.
         unsafe { queue.launch(&self.search, queue.grid(count.into()), arguments)? };
         clock.end(queue, |steps| &mut steps.search)?;
         self.sorter.sort(queue, &self.scan, count)?;
@@ -165,7 +165,7 @@ impl Launches {
         // SAFETY: the arguments match the kernels'; there is a count for each word of bits.
         unsafe { queue.launch(&self.reached, grid, (self.owned, count, words.address()))? };
         self.scan.launch(queue, words, scratch)?;
-        // SAFETY: as above; the frontier has room for all vertices of this rank.
+        // SAFETY: as above; the frontier array is large enough for all vertices of this rank.
         unsafe { queue.launch(&self.advance, grid, (self.owned, count, words.address())) }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct TraverseMemory {
     pub parents: DeviceSlice<u32>,
     /// Two bitmaps of this rank's vertices: vertices reached before the step, and vertices that the step reaches.
     pub bits: [DeviceSlice<u32>; 2],
-    /// Number of newly reached vertices in each bitmap word. Later the prefix sums of these numbers.
+    /// Number of newly reached vertices in each bitmap word, later replaced by the prefix sums of these numbers.
     pub words: DeviceSlice<u32>,
     /// End of each rank's pairs in the outbox (the array of pairs that other ranks read).
     pub ends: DeviceSlice<u32>,
@@ -29,7 +29,7 @@ pub(super) struct TraverseMemory {
     pub inbox: DeviceSlice<u64>,
     /// Two arrays of pairs. Each pass of a sort moves pairs from one array to the other.
     pub pairs: [DeviceSlice<u64>; 2],
-    /// A counter for each digit and tile (a run of pairs that a thread block sorts).
+    /// A counter for each digit and tile (a range of pairs that a thread block sorts).
     pub counts: DeviceSlice<u32>,
     /// Scratch memory for prefix sums.
     pub scratch: DeviceSlice<u32>,
@@ -59,7 +59,7 @@ impl TraverseMemory {
         })
     }
 
-    /// Returns the rank's arrays in the form that kernels read.
+    /// Returns the kernel argument that describes the rank's vertices.
     pub fn owned(&self, ownership: &VertexOwnership) -> Owned {
         let (reciprocal, shift) = ownership.division();
         let [reached, fresh] = self.bits.map(DeviceSlice::address);

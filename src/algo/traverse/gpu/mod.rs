@@ -1,8 +1,9 @@
-//! A rank's part of a search on its GPU. The kernels are in `kernels/traverse.cu`; this module launches them in order.
+//! Implementation of `Levels` on a GPU: one rank's vertices, on the GPU of the rank. The kernels are in
+//! `kernels/traverse.cu`; this module launches them in order.
 //!
-//! GPU memory has the rows of the vertices that the rank owns, in one array, and their parents, bitmaps and frontier. A
-//! *candidate* is a neighbour of the frontier. Candidates are processed piece by piece: threads write the candidates of
-//! a piece, one each. The candidates are sorted by key in passes of 8 bits (`sort`), and repeats are dropped.
+//! GPU memory contains the rows of the vertices that the rank owns, in one array, and their parents, bitmaps and
+//! frontier. A *candidate* is a neighbour of the frontier. Candidates are processed piece by piece: each thread writes
+//! one candidate of a piece. The candidates are sorted by key in passes of 8 bits (`sort`), and repeats are dropped.
 //! Candidates for vertices of this rank are claimed at once. The GPUs of other ranks read the others from this GPU's
 //! memory (`peers`). If they can't access it, the candidates go through the host. The host waits for the GPU once per
 //! level, and once more if there are other ranks.
@@ -47,7 +48,7 @@ const TEXT: &str = include_str!("../../../../kernels/traverse.cu");
 /// All GPU programs that a traversal launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
-/// Purpose of the GPU memory, which error messages name.
+/// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[traverse] on this graph";
 
 /// The vertices that a rank owns, and the state of a search on its GPU.
@@ -60,7 +61,8 @@ pub struct GpuLevels<'a> {
     direction: Direction,
     degrees: &'a [u32],
     piece: u64,
-    /// The outboxes of other ranks, from which this GPU reads pairs, if all GPUs can access each other's memory.
+    /// The outboxes of other ranks, from which this GPU reads pairs; `None` unless all GPUs can access each other's
+    /// memory.
     outboxes: Option<PeerOutboxes<'a>>,
     /// Number of vertices of the frontier.
     vertices: u32,
@@ -123,15 +125,17 @@ impl<'a> GpuLevels<'a> {
         self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
     }
 
-    /// Limits the number of edges that are expanded at once (a piece) if pairs go through the host, so that their pairs
-    /// take at most `bytes` bytes of host memory. A piece keeps at least its minimum size.
+    /// Limits the size of pieces (the number of edges that are expanded at once), if pairs go through the host. The
+    /// pairs of a piece then take at most `bytes` bytes of host memory. Pieces do not become smaller than the minimum
+    /// size.
     pub fn keep_within(&mut self, bytes: u64) {
         if self.host_pairs(self.piece) > 0 {
             self.piece = self.piece.min((bytes / 8).max(LEAST_PIECE));
         }
     }
 
-    /// Copies the pairs for other ranks from the GPU to the same positions of `pairs`. Returns the range of each rank.
+    /// Copies the pairs for other ranks from the GPU to the same positions of `pairs`. Returns the range of each rank
+    /// in `pairs`.
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.ownership.ranks];

@@ -9,7 +9,8 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Returns the start of the row of each vertex that this rank owns, followed by the end of the last row.
+/// Returns the row offsets of the vertices that this rank owns: the start of each row, followed by the end of the last
+/// row.
 pub(super) fn starts(
     ownership: &VertexOwnership,
     degrees: &[u32],
@@ -49,7 +50,7 @@ impl OwnRows<'_> {
         })
     }
 
-    /// Fills the buffer `slot` with row entries, starting with entry number `first`.
+    /// Fills the buffer `slot` with row entries, from the entry at index `first` on.
     fn fill(&self, first: u32, mut slot: &mut [u32]) {
         let mut local_index = self.starts.partition_point(|&start| start <= first) - 1;
         let mut skip = (first - self.starts[local_index]) as usize;

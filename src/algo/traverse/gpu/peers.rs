@@ -1,15 +1,15 @@
 //! The exchange between GPUs that can access each other's memory.
 //!
 //! A rank's pairs stay in its GPU memory, in an array that is called its *outbox*. They are grouped by the ranks that
-//! are to read them, and a second array has the end of each group. Once all outboxes are filled, the GPU of each rank
-//! reads its groups from the outboxes of other ranks, and claims the vertices in them. Only the message that an outbox
-//! is filled goes through the host. No rank needs memory for incoming pairs. An outbox is refilled only after all ranks
-//! have read it.
+//! are to read them, and a second array contains the end of each group. Once all outboxes are filled, the GPU of each
+//! rank reads its groups from the outboxes of other ranks, and claims the vertices in them. Only the notification that
+//! an outbox is filled goes through the host. No rank needs memory for incoming pairs. An outbox is refilled only after
+//! all ranks have read it.
 
 use crate::gpu::{DeviceSlice, PeerMemory};
 use crate::memory::{bytes_of, numbers_of};
 
-/// Addresses of an outbox: of its pairs, and of the end of each rank's group of pairs.
+/// GPU addresses of an outbox: of its pairs, and of the array with the end of each rank's group of pairs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GpuOutbox {
     pub pairs: u64,

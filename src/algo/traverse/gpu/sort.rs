@@ -43,13 +43,14 @@ impl PairSorter {
         self.memory.pairs[1 - self.sorted()]
     }
 
-    /// Returns the index of the array that has the sorted pairs. Each pass moves pairs from one array to the other.
+    /// Returns the index of the array that contains the sorted pairs. Each pass moves pairs from one array to the
+    /// other.
     fn sorted(&self) -> usize {
         self.passes as usize % 2
     }
 
-    /// Returns the number of tiles (parts of the array that a thread block sorts) for `count` pairs. Also returns a
-    /// grid with one block per tile, but at most as many blocks as fill the GPU.
+    /// Returns (number of tiles, launch grid) for sorting `count` pairs. One thread block sorts a tile. The grid has
+    /// one block per tile, but at most as many blocks as fill the GPU.
     fn tiles(queue: &Queue, count: u32) -> (u32, Grid) {
         let tiles = u64::from(count).div_ceil(TILE) as u32;
         (tiles, queue.grid(u64::from(tiles) * u64::from(THREADS)))
@@ -64,8 +65,8 @@ impl PairSorter {
             let from = pass as usize % 2;
             let (input, output) = (pairs[from].address(), pairs[1 - from].address());
             let (bit, counted) = (pass * DIGIT, counts.address());
-            // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room
-            // for all pairs.
+            // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays are large
+            // enough for all pairs.
             unsafe { queue.launch(&self.count, grid, (input, count, bit, tiles, counted))? };
             scan.launch(queue, counts, scratch)?;
             // SAFETY: as above.
@@ -75,13 +76,14 @@ impl PairSorter {
     }
 
     /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and the number of these
-    /// pairs to the sums.
+    /// pairs to the array `sums`.
     pub fn unique(&self, queue: &Queue, scan: &Scan, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let TraverseMemory { pairs, counts, scratch, sums, .. } = self.memory;
         let counts = counts.part(0..tiles.into());
         let (input, output) = (pairs[self.sorted()].address(), self.output().address());
-        // SAFETY: the arguments match the kernels'; each tile has a count, and there is room for all pairs.
+        // SAFETY: the arguments match the kernels'; each tile has a count, and the output is large enough for all
+        // pairs.
         unsafe { queue.launch(&self.firsts, grid, (input, count, tiles, counts.address()))? };
         scan.launch(queue, counts, scratch)?;
         let arguments = (input, count, tiles, counts.address(), output, sums.address());
@@ -89,8 +91,8 @@ impl PairSorter {
         unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes the end of each rank's group of pairs in [`Self::output`]. Reads the number of pairs from the sums. Adds
-    /// to the sums the number of pairs for this rank's vertices and the number of pairs to send.
+    /// Writes the end of each rank's group of pairs in [`Self::output`]. Reads the number of pairs from the array
+    /// `sums`. Adds to this array the number of pairs for this rank's vertices and the number of pairs to send.
     pub fn ends(&self, queue: &Queue, &Owned { rank, ranks, stride, .. }: &Owned) -> Result<()> {
         let TraverseMemory { sums, ends, .. } = self.memory;
         let arguments = (self.output().address(), sums.address(), rank, ranks, stride, ends.address());

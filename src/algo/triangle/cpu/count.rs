@@ -1,6 +1,6 @@
-//! Counts triangles `a < b < c` on the CPU by units. A unit is a pair of blocks: the front block has the rows of the
-//! corners `b`, and the partner block has the rows of the corners `c`. Each pair of entries `a`, `b` of a row `c` is a
-//! wedge. It is a triangle if there is an edge between `a` and `b`.
+//! Counts triangles `a < b < c` on the CPU, unit by unit. A unit is a pair of blocks: the front block contains the
+//! rows of the corners `b`, and the partner block the rows of the corners `c`. Each pair of entries `a`, `b` of a row
+//! `c` is a wedge. It is a triangle if there is an edge between `a` and `b`.
 
 use crate::algo::triangle::cpu::edges::{Edges, UnitCounters};
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
@@ -16,13 +16,13 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Number of hubs, which are the vertices of highest degree. The bits of the edges between them take 17 MB, which stay
-/// in a shared cache; for twice as many hubs they take 68 MB.
+/// Number of hubs, which are the vertices of highest degree. The bit matrix of the edges between them takes 17 MB,
+/// and stays in a shared cache. For twice as many hubs it would take 68 MB.
 pub const HUBS: u32 = 1 << 14;
 
-/// Number of row entries in a tile, which is a range of rows of a partner block, unless the graph is large. The heads
-/// of a tile (the parts of its rows before an entry, at most 16 MB) are read in random order, so they should stay in a
-/// shared cache.
+/// Number of row entries in a tile (a range of rows of a partner block), unless the graph is large. The heads of a
+/// tile (for each entry, the entries before it in its row; at most 16 MB) are read in random order, so they should
+/// stay in a shared cache.
 const TILE_ENTRIES: u64 = 1 << 21;
 /// Number of tiles (ranges of rows counted at a time) of a large graph, unless a tile would exceed `MAX_TILE_ENTRIES`.
 /// Each tile fetches the rows of the front blocks once, so smaller tiles fetch them more often.
@@ -30,16 +30,16 @@ const TILES: u64 = 1 << 9;
 /// Maximum number of row entries in a tile. It equals the largest target size of a block.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
-/// Lower bounds of the entries in a tile and of the number of hubs, for scarce memory. Tiles shrink to the first size,
-/// then the number of hubs shrinks, then tiles shrink to the second size.
+/// Lower bounds on the number of entries in a tile (two, used in turn) and on the number of hubs, if memory is
+/// scarce. Tiles shrink to the first size, then the number of hubs shrinks, then tiles shrink to the second size.
 const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
 const LEAST_HUBS: u32 = 1 << 11;
 
 /// Number of row entries that a thread takes at a time to test wedges row by row.
 const PART_ENTRIES: usize = 1 << 16;
 
-/// Maximum mean number of wedges per entry of a partner block whose rows are searched one after another. With so few
-/// wedges, making bits of hubs and groups of entries takes longer than they save.
+/// Threshold below which the rows of a partner block are searched one after another: this mean number of wedges per
+/// entry, or fewer. With so few wedges, building hub bits and groups of entries takes more time than it saves.
 const FEW_WEDGES: u64 = 2;
 
 /// Settings of triangle counting on the CPU. They do not change its result.
@@ -62,20 +62,20 @@ impl Settings {
         Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
     }
 
-    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. The other half is for front
-    /// blocks, whose rows stay in memory while partner blocks are read. `max_row` is the length of the longest row. If no
-    /// settings fit, returns those that need the least memory.
+    /// Returns the fastest settings with which scratch memory takes at most half of `free` bytes. The other half is
+    /// for front blocks, whose rows stay in memory while partner blocks are read. `max_row` is the length of the
+    /// longest row. If no settings fit, returns those that need the least memory.
     pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
         Settings::new(threads, entries)
             .within_bytes(free, |settings| Counter::scratch_bytes(settings, vertices, max_row))
     }
 
-    /// Returns the fastest settings, no larger than these, whose scratch memory takes at most half of `free` bytes.
-    /// `bytes` returns the scratch memory of settings.
+    /// Returns the fastest settings, no larger than these, with which scratch memory takes at most half of `free`
+    /// bytes. `bytes` computes the scratch memory of given settings, in bytes.
     pub(super) fn within_bytes(self, free: u64, bytes: impl Fn(&Settings) -> u64) -> Settings {
         let mut settings = self;
         while bytes(&settings) > free / 2 {
-            // Above these sizes, memory for the bits of hubs saves more time than memory for larger tiles.
+            // Above these sizes, memory for hub bits saves more time than memory for larger tiles.
             match settings {
                 Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
                 Settings { hubs, .. } if hubs > LEAST_HUBS => settings.hubs = (hubs / 2).max(LEAST_HUBS),
@@ -92,7 +92,7 @@ impl Settings {
     }
 }
 
-/// Maximum number of front blocks that are resident at a time. Each thread keeps one sum per front block.
+/// Maximum number of front blocks that are resident at a time. Each thread stores one sum per front block.
 pub const MAX_FRONTS: usize = 1 << 10;
 
 /// Number of tile entries that a thread sorts at a time.
@@ -114,12 +114,12 @@ struct CountWorker {
     bits: RowBits,
     marks: Box<Marks>,
     sorter: EntrySorter,
-    /// Triangles and tested wedges so far, one count per front block.
+    /// Numbers of triangles and of tested wedges so far, for each front block.
     counts: Vec<PairCount>,
 }
 
 impl Counter {
-    /// Returns the bytes of memory that a counter allocates for rows of at most `max_row` entries.
+    /// Returns the memory in bytes that a counter allocates for rows of at most `max_row` entries.
     pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
@@ -148,8 +148,8 @@ impl Counter {
         }
     }
 
-    /// Makes the consecutive blocks `fronts` resident, to count any number of partner blocks with them. There are at
-    /// most [`MAX_FRONTS`].
+    /// Makes the consecutive blocks `fronts` resident, at most [`MAX_FRONTS`], so that any number of partner blocks
+    /// can be counted with them.
     pub fn fronts<'c, 'f>(&'c mut self, fronts: Vec<Block<'f>>) -> Fronts<'c, 'f> {
         Fronts { counter: self, fronts, has_hubs: false }
     }
@@ -159,12 +159,12 @@ fn hub_limit(settings: &Settings, vertices: u64) -> u32 {
     u64::from(settings.hubs).min(vertices) as u32
 }
 
-/// Resident front blocks. A triangle `a < b < c` is counted with the front block that has row `b`.
+/// Resident front blocks. A triangle `a < b < c` is counted with the front block that contains row `b`.
 #[derive(Debug)]
 pub struct Fronts<'c, 'f> {
     counter: &'c mut Counter,
     fronts: Vec<Block<'f>>,
-    /// Whether the counter has the bits of the hubs in these blocks.
+    /// Whether the counter's bit matrix contains the hubs of these blocks.
     has_hubs: bool,
 }
 
@@ -200,8 +200,8 @@ impl Fronts<'_, '_> {
         self.run(partner, wanted, stop, |fronts| Edges::new(fronts, counters, hubs, max_row))
     }
 
-    /// Sets the bits of the hubs in the front blocks, unless they are set. If `places` is true, also sets the places of
-    /// hubs in their rows.
+    /// Fills the bit matrix with the hubs of the front blocks, unless that is done already. If `places` is true, also
+    /// counts the bits before each word, from which the index of a hub in its row follows.
     fn set_hubs(&mut self, places: bool) {
         let Counter { settings, hubs, .. } = &mut *self.counter;
         if !std::mem::replace(&mut self.has_hubs, true) {
@@ -281,8 +281,8 @@ pub(super) fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) ->
     ids
 }
 
-/// Distributes the numbers below `items` among the workers, and calls `work` for each number. Returns `None` if any
-/// worker was stopped.
+/// Distributes the items `0..items` among the workers, and calls `work` for each item. Returns `None` if any worker
+/// was stopped.
 fn each<'p, T: Tally>(
     workers: &mut [(&mut CountWorker, T, StopPoller<'p>)],
     items: usize,

@@ -1,5 +1,5 @@
 //! The tally per edge: adds each triangle `a < b < c` to the counters of its three edges. An edge is an entry in the
-//! row of the end with the larger id. Its counter has the index of that entry in its block.
+//! row of its endpoint with the larger id. Its counter has the same index as this entry has in its block.
 //!
 //! A unit changes counters of two blocks only: entries `a` and `b` of row `c` in the partner block, and entry `a` of
 //! row `b` in the front block. If a block has no counters, its edges are not counted.
@@ -14,7 +14,8 @@ use crate::memory::prefetch_near;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Counters of the edges of consecutive blocks. No edge is in more triangles than there are vertices, so 32 bits suffice.
+/// Counters of the edges of consecutive blocks. No edge is in more triangles than there are vertices, so 32 bits are
+/// enough.
 #[derive(Debug)]
 pub struct EdgeCounters<'a> {
     first: usize,
@@ -49,15 +50,16 @@ pub struct UnitCounters<'a> {
     pub partner: Option<&'a [AtomicU32]>,
 }
 
-/// Prefetch distance of the bits of hubs, in hubs.
+/// Prefetch distance for rows of hub bits, in hubs.
 const AHEAD: usize = 4;
-/// Number of words of common bits that are collected before their triangles are added, unless a row has more.
+/// Number of 64-bit words of common bits that are collected before their triangles are counted. A row is collected as
+/// a whole, so this number may be exceeded by up to [`LONGEST`] words.
 const WORDS: usize = 1 << 10;
-/// Number of words in the longest row of bits.
+/// Number of 64-bit words in the longest row of hub bits.
 const LONGEST: usize = (HUBS / 64) as usize;
 
-/// Returns the bytes of memory that counting `edges` edges takes in addition to the scratch memory of a count with
-/// `settings`.
+/// Returns the memory in bytes that counting per edge takes in addition to the scratch memory of a count with
+/// `settings`, for `edges` edges.
 pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u64) -> u64 {
     let hubs = u64::from(settings.hubs).min(vertices);
     let of_hubs = edges.min(hubs * hubs / 2);
@@ -66,23 +68,24 @@ pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u6
     HubBits::places_bytes(hubs as u32) + settings.threads as u64 * tally
 }
 
-/// Counts the triangles of edges for one thread. Counts of edges that are hit often are collected in arrays of the
-/// thread, and added to the shared counters later: at the latest, when this value is dropped. Other counts are added to
-/// the shared counters at once.
+/// Adds up the triangles per edge that one thread finds. Edges that are in many triangles have counters in arrays of
+/// the thread, which are added to the shared counters when this value is dropped, or earlier. Triangles of other
+/// edges are added to the shared counters at once.
 #[derive(Debug)]
 pub struct Edges<'a> {
     fronts: &'a [Block<'a>],
     counters: UnitCounters<'a>,
-    /// For each hub, the number of triangles of its edge with row `c`. There are fewer hubs than 2^16.
+    /// For each hub, the number of triangles of the edge between it and `c`. 16 bits are enough, because there are
+    /// fewer than 2^16 hubs.
     of_c: Vec<u16>,
-    /// For each entry of the rows of hubs, its number of triangles modulo 256. Whenever it wraps, 256 are added to the
-    /// shared counter.
+    /// For each entry of the rows of hubs, its number of triangles modulo 256. Whenever a number wraps to 0, 256 are
+    /// added to the shared counter.
     of_hubs: Vec<u8>,
     /// Index in `of_hubs` of the first entry of each front block.
     starts: Vec<usize>,
     /// Words of common bits whose triangles are still to be added.
     words: Vec<HubWord>,
-    /// For each word of marks, the number of marks before it.
+    /// For each word of the bitmap of marks, the number of marks before it.
     before: Vec<u32>,
     /// For each marked entry of row `b`, the number of triangles of its edge.
     of_b: Vec<u32>,
@@ -112,10 +115,10 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Counts the triangles whose corner `b` is a hub in `entries`. `FRONT` and `PARTNER` say whether edges of the
-    /// front block and of the partner block are counted.
+    /// Counts the triangles whose corner `b` is a hub in `entries`. `FRONT` is true if edges of the front block are
+    /// counted, and `PARTNER` if edges of the partner block are counted.
     ///
-    /// Bits and places are rarely in a near cache, so each is prefetched before it is used.
+    /// Hub bits and the counts of bits before each word are rarely in a near cache, so they are prefetched.
     fn hubs<const FRONT: bool, const PARTNER: bool>(
         &mut self,
         prober: Prober,
@@ -170,7 +173,7 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// A word of the bits that rows `b` and `c` have in common.
+/// A 64-bit word of the hub bits that rows `b` and `c` have in common.
 #[derive(Debug, Clone, Copy)]
 struct HubWord {
     both: u64,
@@ -188,9 +191,9 @@ struct HubWord {
 struct HubPair<'t> {
     /// Index of the first entry of row `b` in the front block.
     row: u32,
-    /// Position of each word in its row, and the index of the first word of row `b` in that array.
+    /// Hub bits of row `b`.
     bits: &'t [Chunk],
-    /// The places of words in their rows, and the index there of the first word of row `b`.
+    /// The array [`HubBits::before`], and the index in it of the first word of row `b`.
     places: &'t [u16],
     first_place: u32,
     /// Number of triangles so far.
@@ -211,7 +214,7 @@ impl TakeWord for HubPair<'_> {
 /// Adds the triangles of all collected words to the counters of edges with hubs.
 struct AddWords<'t, 'a, const FRONT: bool, const PARTNER: bool> {
     tally: &'t mut Edges<'a>,
-    /// Position of each word in its row.
+    /// The array [`HubBits::before`]: for each word, the number of bits before it in its row.
     places: &'t [u16],
     /// Index of the front block.
     front: usize,
@@ -246,11 +249,11 @@ impl<const FRONT: bool, const PARTNER: bool> CountBits for AddWords<'_, '_, FRON
     }
 }
 
-/// Looks up the ids of a stream in a bitmap, and returns the number of marked ids. Calls `found` for each marked id,
+/// Looks up the ids of `stream` in a bitmap, and returns the number of marked ids. Calls `found` for each marked id,
 /// with its index in the stream and its index among the marked ids.
 struct Lookup<'t, F> {
     marks: &'t Marks,
-    /// For each word of marks, the number of marks before it.
+    /// For each word of the bitmap of marks, the number of marks before it.
     before: &'t [u32],
     stream: &'t [u32],
     found: F,

@@ -1,21 +1,21 @@
 //! Groups the entries of a tile (a range of rows) by id, in two steps. The id of an entry is the middle corner `b` of
-//! wedges `a < b < c`. First all threads distribute the entries to some thousand buckets, each for a range of ids. Then
-//! the thread that takes a bucket sorts it.
+//! wedges `a < b < c`. First all threads distribute the entries to some thousand buckets, each of which covers a
+//! range of ids. Then each bucket is sorted by one thread.
 //!
-//! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of front blocks
-//! that do not occur in the tile cost nothing.
+//! A bucket fits in the caches of the thread that reads it, so neither step accesses memory at random. Rows of front
+//! blocks that do not occur in the tile cost nothing.
 
 use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Maximum number of buckets. One cache line of each bucket fits a second-level cache while buckets are filled.
+/// Maximum number of buckets. While buckets are filled, one cache line of each bucket fits in a second-level cache.
 const MAX_BUCKETS: usize = 1 << 12;
 
 /// Target number of entries per bucket. With fewer entries, handling a bucket costs more than sorting it.
 const BUCKET_ENTRIES: usize = 1 << 9;
 
-/// Largest range of ids for which entries are sorted by counting. Wider ranges are sorted by comparison.
+/// Maximum width of a range of ids that is sorted by counting sort. Wider ranges are sorted by comparison.
 const MAX_COUNTED: usize = 1 << 16;
 
 /// The division of ids into buckets: 2^`mantissa` buckets for every doubling of the id, because entries and wedges are
@@ -28,7 +28,8 @@ struct BucketCut {
 }
 
 impl BucketCut {
-    /// Returns the finest division of `ids` with at most `buckets` buckets.
+    /// Returns the finest division of `ids` with at most `buckets` buckets, or the coarsest division if all have
+    /// more.
     fn new(ids: &Range<u32>, buckets: usize) -> BucketCut {
         let with = |mantissa| {
             let first = BucketCut { mantissa, ..BucketCut::default() }.of(ids.start);
@@ -63,7 +64,7 @@ struct TilePart {
 }
 
 impl Groups {
-    /// Returns the bytes of memory for tiles of `entries` entries and `threads` threads.
+    /// Returns the memory in bytes for tiles of `entries` entries and `threads` threads.
     pub fn bytes(entries: u64, threads: usize) -> u64 {
         entries * size_of::<TileEntry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
     }
@@ -127,7 +128,7 @@ impl Groups {
     }
 }
 
-/// Memory with which one thread sorts the entries of a bucket, at most `most` at a time.
+/// Memory in which one thread sorts the entries of a bucket, at most `most` entries at a time.
 #[derive(Debug)]
 pub struct EntrySorter {
     most: usize,
@@ -137,12 +138,12 @@ pub struct EntrySorter {
 }
 
 impl EntrySorter {
-    /// Returns the bytes of memory for sorting `most` entries at a time.
+    /// Returns the memory in bytes for sorting `most` entries at a time.
     pub fn bytes(most: usize) -> u64 {
         (2 * most * size_of::<TileEntry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
     }
 
-    /// Creates memory for sorting `most` entries at a time. `most` is at least 1.
+    /// Allocates the memory for sorting `most` entries at a time. `most` is at least 1.
     pub fn new(most: usize) -> EntrySorter {
         let entries = || Vec::with_capacity(most);
         let counts = Vec::with_capacity(MAX_COUNTED.min(2 * most));

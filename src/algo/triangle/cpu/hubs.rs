@@ -1,8 +1,8 @@
 //! The edges between hubs (the vertices of highest degree) as a triangular bit matrix, the *hub corner*.
 //!
-//! Hubs have most wedges. Rows among hubs are so dense that testing 512 wedges with one AND and one population count is
-//! much faster than lookups. This holds even if a chunk of 512 ids has a single entry, because either way one cache
-//! line is read.
+//! Most wedges are among hubs. Rows between hubs are so dense that testing 512 wedges with one AND and one population
+//! count is much faster than lookups. This holds even if a chunk of 512 ids has a single entry, because either way
+//! one cache line is read.
 
 use crate::graph::csr::Block;
 use rayon::prelude::*;
@@ -15,14 +15,15 @@ pub const CHUNK_IDS: u32 = 512;
 #[repr(align(64))]
 pub struct Chunk(pub [u64; 8]);
 
-/// Rows of hubs in the resident front blocks, as bits. Row `b` has the chunks `0 ..= b / 512`, of 512 ids each.
+/// Rows of hubs in the resident front blocks, as bits. Row `b` consists of the chunks `0 ..= b / 512`, of 512 ids
+/// each.
 #[derive(Debug)]
 pub struct HubBits {
     first: u32,
     end: u32,
     chunks: Vec<Chunk>,
-    /// For each word of each chunk, the number of bits before it in the same row. Empty unless a tally needs places of
-    /// hubs.
+    /// For each word of each chunk, the number of bits before it in the same row. Empty unless a tally needs the
+    /// indices of hubs in their rows.
     before: Vec<[u16; 8]>,
 }
 
@@ -33,22 +34,22 @@ fn chunks_below(row: u32) -> usize {
 }
 
 impl HubBits {
-    /// Returns the bytes of memory of a bit matrix with the rows `0..limit`.
+    /// Returns the size in bytes of a bit matrix with the rows `0..limit`.
     pub fn bytes(limit: u32) -> u64 {
         (chunks_below(limit) * size_of::<Chunk>()) as u64
     }
 
-    /// Creates an empty matrix with room for all rows below `limit`.
+    /// Creates an empty matrix with capacity for all rows below `limit`.
     pub fn with_limit(limit: u32) -> HubBits {
         HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)), before: Vec::new() }
     }
 
-    /// Returns the bytes of memory that the places of the hubs in the rows `0..limit` take.
+    /// Returns the size in bytes of the array [`Self::before`] for the rows `0..limit`.
     pub fn places_bytes(limit: u32) -> u64 {
         (chunks_below(limit) * size_of::<[u16; 8]>()) as u64
     }
 
-    /// Replaces the matrix by the rows below `limit` of the consecutive blocks `fronts`.
+    /// Replaces the contents of the matrix by the rows below `limit` of the consecutive blocks `fronts`.
     pub fn set(&mut self, fronts: &[Block<'_>], limit: u32) {
         self.first = fronts.first().map_or(0, |front| front.first_row.min(limit));
         self.end = fronts.last().map_or(0, |front| front.end_row().min(limit));
@@ -75,8 +76,8 @@ impl HubBits {
         self.before.clear();
     }
 
-    /// Counts the bits before each word of a row, unless they are counted. With these counts, the place of a hub in its
-    /// row can be found.
+    /// Counts the bits before each word of a row, unless that is done already. The index of a hub in its row follows
+    /// from these counts.
     pub fn count_places(&mut self) {
         if !self.before.is_empty() {
             return;
@@ -136,25 +137,25 @@ fn set_bit(chunks: &mut [Chunk], id: u32) {
 /// Neighbours of one vertex that are hubs, as bits. Chunks of 512 ids without such a neighbour are left out.
 #[derive(Debug, Default)]
 pub struct RowBits {
-    /// Numbers of the chunks that are not empty, ascending.
+    /// Indices of the chunks that are not empty, ascending.
     pub places: Vec<u16>,
     /// The bits of the chunks that are not empty, in the order of `places`.
     pub chunks: Vec<Chunk>,
 }
 
 impl RowBits {
-    /// Returns the bytes of memory for a row of hubs below `limit`.
+    /// Returns the size in bytes of a row of hubs below `limit`.
     pub fn bytes(limit: u32) -> u64 {
         u64::from(limit.div_ceil(CHUNK_IDS)) * (size_of::<Chunk>() + size_of::<u16>()) as u64
     }
 
-    /// Creates an empty row with room for hubs below `limit`.
+    /// Creates an empty row with capacity for hubs below `limit`.
     pub fn with_limit(limit: u32) -> RowBits {
         let chunks = limit.div_ceil(CHUNK_IDS) as usize;
         RowBits { places: Vec::with_capacity(chunks), chunks: Vec::with_capacity(chunks) }
     }
 
-    /// Replaces the row by the bits of the ids `hubs`, which are ascending.
+    /// Replaces the contents of the row by the bits of the ids `hubs`, which are ascending.
     #[inline]
     pub fn set(&mut self, hubs: &[u32]) {
         self.places.clear();

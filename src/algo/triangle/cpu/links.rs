@@ -4,9 +4,10 @@
 //! two corners: one, or two if both directions exist. Units and tiles are the same as for counting triangles. The
 //! vertices of a block are the vertices whose out-rows are in the block.
 //!
-//! The lower halves of out-row and in-row are merged into one row of *codes*: twice the neighbour, plus 1 if the edge
-//! goes both ways. The codes of a tile are grouped by `b` (`groups`), so row `b` is merged and marked once for each
-//! tile in which it occurs. A mark has two bits, because a code stands for one edge or two.
+//! The lower halves of out-row and in-row (the neighbours with smaller ids) are merged into one row of *codes*. A
+//! code is twice the neighbour's id, plus 1 if the edge goes both ways. The codes of a tile are grouped by `b`
+//! (`groups`), so row `b` is merged and marked once for each tile in which it occurs. A mark has two bits, because a
+//! code stands for one edge or two.
 
 use crate::algo::triangle::cpu::count::{HUBS, MAX_FRONTS, Settings, middles};
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
@@ -28,11 +29,12 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Counts links, one partner block after another. All threads work on the same partner block.
+/// Counts links (directed edges between the neighbours of a vertex), one partner block after another. All threads
+/// work on the same partner block.
 #[derive(Debug)]
 pub struct LinkCounter {
     settings: Settings,
-    /// End of each row of the tile in `codes`, preceded by a 0.
+    /// Row offsets of the tile in `codes`: a 0, then the end of each row.
     offsets: Vec<u32>,
     /// Codes of the tile.
     codes: Vec<u32>,
@@ -41,17 +43,17 @@ pub struct LinkCounter {
 }
 
 impl LinkCounter {
-    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. If there are none, returns
-    /// the settings that need the least memory.
+    /// Returns the fastest settings with which scratch memory takes at most half of `free` bytes. If there are none,
+    /// returns the settings that need the least memory.
     pub fn settings(threads: usize, entries: u64, max_row: u64, free: u64) -> Settings {
         Settings::new(threads, entries).within_bytes(free, |settings| LinkCounter::scratch_bytes(settings, max_row))
     }
 
-    /// Returns the bytes of memory that a counter allocates for rows of at most `max_row` entries.
+    /// Returns the memory in bytes that a counter allocates for rows of at most `max_row` entries.
     pub fn scratch_bytes(settings: &Settings, max_row: u64) -> u64 {
-        // A tile may end with the longest rows, out and in.
+        // The last vertex of a tile may have the longest out-row and the longest in-row.
         let entries = settings.tile as u64 + 2 * max_row;
-        // Each thread merges its part. Then the parts are joined.
+        // Each thread merges its part of the rows. Then the parts are copied into one array.
         let merged = 2 * 4 * (entries + settings.tile as u64 + 2);
         let worker = EntrySorter::bytes(settings.sorted())
             + size_of::<Marks>() as u64
@@ -78,9 +80,9 @@ impl LinkCounter {
         }
     }
 
-    /// Counts the links that triangles `a < b < c` give, if `c` is in `partner` and `b` is in a front block that is
-    /// `wanted`. Adds them to `links`, indexed by vertex. Returns one count per front block. If `stop` returns true,
-    /// the result is `None`, and only some links are added.
+    /// Counts the links that follow from the triangles `a < b < c` with `c` in `partner` and `b` in a front block
+    /// that is `wanted`. Adds them to `links`, indexed by vertex. Returns one count per front block. If `stop`
+    /// returns true, the result is `None`, and only some links are added.
     pub fn partner(
         &mut self,
         (graph, fronts): (&BlockStore, &[Block<'_>]),
@@ -99,7 +101,7 @@ impl LinkCounter {
                 (sorter, tester, Corners::new(links, HUBS), StopPoller::new(stop, &stopped))
             })
             .collect();
-        // As a code, a vertex has the number of its out-row.
+        // The code of a vertex is the id of its out-row, plus 1 if the edge goes both ways.
         let ids = middles(fronts, wanted, 0..partner.partner.end_row()).into_iter();
         let ids = ids.map(|rows| rows.start.next_multiple_of(2)..rows.end.next_multiple_of(2));
         let ids: Vec<Range<u32>> = ids.filter(|ids| !ids.is_empty()).collect();
@@ -144,8 +146,8 @@ impl LinkCounter {
     }
 }
 
-/// Returns the end of the tile that begins with row `first` of `all`: at most `most` rows, with at most `most` entries
-/// unless a single row has more.
+/// Returns the exclusive end of the tile that begins with row `first` of `all`. The tile has at most `most` rows. It
+/// also has at most `most` entries, unless its first row has more.
 fn end_of_tile(all: Tile<'_>, first: usize, most: usize) -> usize {
     let offsets = &all.partner.offsets[first..=all.end];
     let rows = offsets.partition_point(|&end| (end - offsets[0]) as usize <= most) - 1;
@@ -157,7 +159,8 @@ fn vertices(rows: Range<u32>) -> Range<u32> {
     rows.start.div_ceil(2)..rows.end.div_ceil(2)
 }
 
-/// Returns the codes of the rows of `vertices`, and the end of each row among them.
+/// Merges the out-row and the in-row of each of the `vertices`. Returns the end of each merged row in the array of
+/// codes, and that array.
 pub fn merged(graph: &BlockStore, vertices: Range<u32>) -> (Vec<u32>, Vec<u32>) {
     let all = || graph.rows(2 * vertices.start..2 * vertices.end);
     let mut codes = Vec::with_capacity(all().map(|(_, row)| row.len()).sum());
@@ -204,13 +207,13 @@ struct LinkTester {
     marks: Box<Marks>,
     /// Codes of row `b`.
     row: Vec<u32>,
-    /// Triangles, tested wedges and links so far, one count per front block.
+    /// Numbers of triangles, tested wedges and links so far, for each front block.
     counts: Vec<PairCount>,
 }
 
 impl LinkTester {
-    /// Tests the wedges `a < b < c` for the corners `b` in `entries`, which are codes in ascending order. `partner` has
-    /// the codes of the rows `c`. Returns `None` if the work must stop.
+    /// Tests the wedges `a < b < c` for the corners `b` in `entries`, which are codes in ascending order. `partner`
+    /// contains the codes of the rows `c`. Returns `None` if the count must stop.
     fn test(
         &mut self,
         (graph, fronts): (&BlockStore, &[Block<'_>]),
@@ -278,7 +281,7 @@ impl LinkTester {
     }
 }
 
-/// Returns the bytes of memory that [`degrees`] takes for rows of at most `max_row` entries.
+/// Returns the memory in bytes that [`degrees`] takes for rows of at most `max_row` entries.
 pub fn degrees_bytes(threads: usize, vertices: u64, max_row: u64) -> u64 {
     4 * vertices + threads as u64 * (4 * 2 * max_row + DegreeCounter::bytes(vertices))
 }
@@ -286,7 +289,7 @@ pub fn degrees_bytes(threads: usize, vertices: u64, max_row: u64) -> u64 {
 /// Counts the distinct neighbours of each of the `vertices` vertices of a directed graph.
 ///
 /// # Errors
-/// [`crate::Error::Limit`]; a stop.
+/// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
 pub fn degrees(graph: &BlockStore, threads: usize, vertices: u64, budget: &Budget) -> Result<Buffer<u32>> {
     let max_row = graph.extremes().row;
     let bytes = degrees_bytes(threads, vertices, max_row) - 4 * vertices;

@@ -1,17 +1,17 @@
-//! Counts triangles on the CPU by units. A unit is a pair of blocks: a front block, which stays in memory, and a
-//! partner block, which streams past it. The wedges of the unit (paths of two edges) are tested for the edge that
-//! closes them to a triangle.
+//! Counts triangles on the CPU, unit by unit. A unit is a pair of blocks: a front block, which stays in memory, and a
+//! partner block, which streams past it. For each wedge (path of two edges) of the unit, the CPU tests whether an
+//! edge closes it into a triangle.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `count` | the count of a unit: all wedges of a pair of blocks |
-//! | `tile` | parts of a partner block, and their entries |
+//! | `count` | counts a unit: all wedges of a pair of blocks |
+//! | `tile` | ranges of rows of a partner block, and their entries |
 //! | `wedges`, `groups` | wedges `a < b < c` grouped by `b`, so that row `b` is marked once |
-//! | `probe` | the inner loops, for three kinds of CPU |
-//! | `hubs` | the edges between hubs as a matrix of bits |
-//! | `tally` | the sums: a total, or counts per vertex |
-//! | `edges` | counts per edge |
-//! | `links` | the count of directed edges between the neighbours of each vertex |
+//! | `probe` | the inner loops, for three instruction sets |
+//! | `hubs` | the edges between hubs (the vertices of highest degree) as a bit matrix |
+//! | `tally` | adds up triangles, in total or per vertex |
+//! | `edges` | adds up triangles per edge |
+//! | `links` | counts the directed edges between the neighbours of each vertex |
 //! | `stop_poller` | checks from time to time whether to stop |
 
 pub mod count;
@@ -37,10 +37,10 @@ use crate::memory::{Budget, Reservation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicU64;
 
-/// Number of work items that each of several ranks should get for each group of resident front blocks.
+/// Target number of work items per rank and group of resident front blocks, if there are several ranks.
 const ITEMS_PER_RANK: usize = 16;
-/// Minimum number of row entries in a work item, which is a part of a partner block. The rows of the front blocks are
-/// marked once per work item.
+/// Minimum number of row entries in a work item, which is a range of rows of a partner block. The rows of the front
+/// blocks are marked once per work item.
 const LEAST_ITEM: usize = 1 << 20;
 
 /// The CPU backend of triangle counting. All threads work on one partner block after another.
@@ -48,8 +48,8 @@ pub struct Cpu<'a> {
     method: Method<'a>,
     pool: ThreadPool,
     stop: Stop<'a>,
-    /// Maximum bytes of resident front blocks: the free part of the budget. Mapped files do not count against the
-    /// budget, but should fit that memory.
+    /// Maximum size of the resident front blocks in bytes: the free part of the budget. The blocks are mapped files,
+    /// which do not count against the budget but should fit in that memory.
     resident: u64,
     least_item: usize,
     _scratch: Reservation,
@@ -57,20 +57,22 @@ pub struct Cpu<'a> {
 
 /// The quantity to count, with its counters.
 enum Method<'a> {
-    /// Triangles, in total or per vertex as well.
+    /// Triangles in total and, if counters are given, per vertex.
     Triangles(Counter, Option<&'a [AtomicU64]>),
     /// Triangles per edge.
     Edges(Counter, &'a EdgeCounters<'a>),
-    /// Links of vertices of a directed graph.
+    /// Links per vertex of a directed graph: the directed edges between its neighbours.
     Links(LinkCounter, &'a [AtomicU64]),
 }
 
-/// Function that counts a tile of a partner block, given by its number, with all wanted front blocks.
+/// Function that counts a tile (rows of a partner block) with all wanted front blocks. Its arguments are the index of
+/// the partner block, the tile, and for each front block whether it is wanted. It returns a count per front block, or
+/// `None` after a stop.
 type CountTile<'a> = Box<dyn FnMut(usize, Tile<'_>, &[bool]) -> Option<Vec<PairCount>> + Send + 'a>;
 
 impl<'a> Cpu<'a> {
     /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
-    /// `per_vertex`, if given. `stop` returns the signal that ends the count, if there is one.
+    /// `per_vertex`, if given. `stop` returns the signal that ends the count, or `None` to go on.
     ///
     /// # Errors
     /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Internal`] if no threads can be started.
@@ -90,7 +92,8 @@ impl<'a> Cpu<'a> {
         Self::with_method(method, scratch, threads, budget, stop)
     }
 
-    /// Prepares to count the links of vertices of the directed graph `graph`, and to add them to `links`.
+    /// Prepares to count the links of the directed graph `graph` (directed edges between the neighbours of each
+    /// vertex). They are added to `links`, indexed by vertex.
     ///
     /// # Errors
     /// Errors of [`Cpu::new`].
@@ -107,7 +110,7 @@ impl<'a> Cpu<'a> {
         Self::with_method(Method::Links(LinkCounter::new(settings, most.row), links), scratch, threads, budget, stop)
     }
 
-    /// Prepares to count the triangles of the edges of `graph`, which has `vertices` vertices, and to add them to
+    /// Prepares to count the triangles of each edge of `graph`, which has `vertices` vertices. They are added to
     /// `counters`.
     ///
     /// # Errors
@@ -127,7 +130,8 @@ impl<'a> Cpu<'a> {
         Self::with_method(method, scratch, threads, budget, stop)
     }
 
-    /// Returns the settings of a count per edge with `free` bytes of memory, and the bytes of its scratch memory.
+    /// Returns the settings of a count per edge with `free` bytes of memory, and the size of its scratch memory in
+    /// bytes.
     pub fn edge_settings(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> (Settings, u64) {
         let bytes = |settings: &Settings| {
             Counter::scratch_bytes(settings, vertices, max_row)
@@ -155,16 +159,16 @@ impl<'a> Cpu<'a> {
         Cpu { least_item: entries, ..self }
     }
 
-    /// Returns a reference to the maximum bytes of resident front blocks. Ranks that count together must set it to the
-    /// same value.
+    /// Returns a reference to the maximum size of the resident front blocks in bytes. Ranks that count together must
+    /// set it to the same value.
     pub fn resident(&mut self) -> &mut u64 {
         &mut self.resident
     }
 }
 
 /// Returns the partner blocks to count with the resident front blocks, and the number of parts into which each is
-/// divided. The parts, which have about the same number of entries, are the work items. If there are few partner
-/// blocks, they are divided so that each rank gets many items.
+/// divided. The parts are the work items, and have about the same number of entries. If there are few partner blocks,
+/// they are divided so that each rank gets many items.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
     let wanted_items = if work.work_source.ranks() == 1 { 1 } else { ITEMS_PER_RANK * work.work_source.ranks() };
     let partners = work.fronts.start..work.graph.len();

@@ -4,7 +4,7 @@
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
 use crate::memory::prefetch_near;
 
-/// Number of words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
+/// Number of 64-bit words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
 pub const MARK_WORDS: usize = 1 << 16;
 
 /// Number of ids that a [`Marks`] bitmap covers, from id 0 on.
@@ -53,19 +53,20 @@ impl Isa {
     }
 }
 
-/// Receives the words that two rows of bits have in common. Implementations are `#[inline(always)]`, so that they use the
-/// instructions of the caller.
+/// Receives the words in which two rows of bits have a bit in common. Implementations are `#[inline(always)]`, so
+/// that they use the instructions of the caller.
 pub trait TakeWord {
-    /// Takes the common bits, of which there is at least one, of word number `word` of the rows.
+    /// Processes `both`, the bits that the two words with index `word` have in common. At least one bit is set.
     fn word(&mut self, word: usize, both: u64);
 }
 
-/// Work that counts bits. Implementations are `#[inline(always)]`, so that they use the instructions of the caller.
+/// A computation that counts bits. Implementations are `#[inline(always)]`, so that they use the instructions of the
+/// caller.
 pub trait CountBits {
-    /// Result of the work.
+    /// Result of the computation.
     type Found;
 
-    /// Does the work.
+    /// Runs the computation.
     fn run(self) -> Self::Found;
 }
 
@@ -74,7 +75,7 @@ pub trait CountBits {
 pub struct Prober(Isa);
 
 impl Prober {
-    /// Uses `wanted` if the CPU has it, otherwise the best instruction set that it has.
+    /// Chooses `wanted` if the CPU has it, otherwise the best instruction set that the CPU has.
     pub fn new(wanted: Isa) -> Prober {
         Prober(if wanted.is_available() { wanted } else { Isa::detect() })
     }
@@ -120,7 +121,7 @@ impl Prober {
         }
     }
 
-    /// Does `work` with instructions that count bits, if the CPU has them.
+    /// Runs `work` with bit-count instructions, if the CPU has them.
     #[inline]
     pub fn count_bits<W: CountBits>(self, work: W) -> W::Found {
         match self.0 {
@@ -140,7 +141,7 @@ pub fn mark(marks: &mut Marks, ids: &[u32]) {
     }
 }
 
-/// Prefetches the first cache lines of `head`, the beginning of a row at a random address.
+/// Prefetches the first four cache lines of `head`, the beginning of a row at a random address.
 #[inline]
 pub fn prefetch(head: &[u32]) {
     head.chunks(16).take(4).for_each(|line| prefetch_near(line, 0));

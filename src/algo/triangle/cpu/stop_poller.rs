@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Counter of a thread's steps that calls `stop` after some millions of steps, which take a few milliseconds.
+/// Counter of the steps of a thread. It calls `stop` every 2^23 steps, which take a few milliseconds.
 pub struct StopPoller<'a> {
     work: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
@@ -12,12 +12,13 @@ pub struct StopPoller<'a> {
 impl<'a> StopPoller<'a> {
     const STEPS: usize = 1 << 23;
 
-    /// Starts the counter of a thread. `stopped` is set once `stop` has returned true on any thread.
+    /// Creates the counter of a thread. All threads share `stopped`, which is set once `stop` has returned true on
+    /// any of them.
     pub fn new(stop: &'a (dyn Fn() -> bool + Sync), stopped: &'a AtomicBool) -> StopPoller<'a> {
         StopPoller { work: 0, stop, stopped }
     }
 
-    /// Counts `steps` steps. Returns `None` if the work must stop.
+    /// Adds `steps` to the counter. Returns `None` if the count must stop.
     #[inline]
     pub fn advance(&mut self, steps: usize) -> Option<()> {
         self.work += steps;

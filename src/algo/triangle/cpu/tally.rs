@@ -8,14 +8,14 @@ use crate::algo::triangle::cpu::wedges::row_at;
 use crate::graph::csr::Block;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The hubs of one front block in a row `c`. They are the middle corners `b` of wedges `a < b < c`.
+/// The entries of a row `c` that are hubs of one front block: the middle corners `b` of wedges `a < b < c`.
 #[derive(Debug, Clone, Copy)]
 pub struct HubEntries<'a> {
-    /// The row of the partner block.
+    /// Id of row `c`, a row of the partner block.
     pub c: u32,
     /// The hubs, ascending.
     pub middles: &'a [u32],
-    /// Index of the front block that has their rows.
+    /// Index of the front block that contains their rows.
     pub front: usize,
     /// Index of the first of these hubs among the entries of the partner block.
     pub start: usize,
@@ -24,7 +24,7 @@ pub struct HubEntries<'a> {
 /// The rows `b` and `c` of wedges `a < b < c`. The head of row `c` is the part before `b`.
 #[derive(Debug, Clone, Copy)]
 pub struct RowPair<'a> {
-    /// The row of the front block.
+    /// Id of row `b`, a row of the front block.
     pub b: u32,
     /// Index of the front block.
     pub front: usize,
@@ -32,7 +32,7 @@ pub struct RowPair<'a> {
     pub row: usize,
     /// The entry `b` of row `c`.
     pub entry: TileEntry,
-    /// The partner block, which has row `c`.
+    /// The partner block, which contains row `c`.
     pub partner: Block<'a>,
 }
 
@@ -44,7 +44,7 @@ impl RowPair<'_> {
     }
 }
 
-/// The positions of an id in row `b` and in the head of row `c`.
+/// The indices of an id in row `b` and in the head of row `c` (the part before `b`).
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
     /// Index in row `b`.
@@ -53,17 +53,17 @@ pub struct Places {
     pub in_head: usize,
 }
 
-/// Adds up the triangles (closed wedges) that a thread finds.
+/// Sums of the triangles (closed wedges) that a thread finds: in total, per vertex or per edge.
 pub trait Tally: Send {
-    /// Whether the tally needs the place of a hub in its row ([`HubBits::before`]).
+    /// Whether the tally needs the index of a hub in its row ([`HubBits::before`]).
     const PLACES: bool = false;
 
     /// Counts the triangles `a < b < c` of a row `c` whose corner `a` is in `bits` and whose corner `b` is in
     /// `entries`. Returns their number.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64;
 
-    /// Called at the end of a row `c`. `row` has its hubs, the first of which is entry number `start` of the partner
-    /// block.
+    /// Called at the end of a row `c`. `row` contains the hubs of the row. The first of them has index `start` among
+    /// the entries of the partner block.
     #[inline]
     fn end_hub_row(&mut self, _row: &[u32], _start: usize) {}
 
@@ -77,10 +77,10 @@ pub trait Tally: Send {
     /// `b` and the head of row `c` is marked. Otherwise `stream` is the head of row `c` and row `b` is marked.
     fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], is_row: bool, pair: &RowPair<'_>) -> u64;
 
-    /// Counts the triangle that vertex `a` makes with a pair of rows.
+    /// Counts the triangle that vertex `a` forms with the vertices of a pair of rows.
     fn triangle(&mut self, a: u32, places: Places, pair: &RowPair<'_>);
 
-    /// Called at the end of a pair of rows, with its number of triangles.
+    /// Called when a pair of rows has been tested, with its number of triangles.
     fn closed(&mut self, triangles: u64, pair: &RowPair<'_>);
 
     /// Called at the end of a row `b` in front block `front`. The first `marked` entries of the row, from index `row`
@@ -121,8 +121,8 @@ pub struct Corners<'a> {
 }
 
 impl<'a> Corners<'a> {
-    /// Creates a tally that counts into `shared`, indexed by id. Counts of ids below `hubs` are kept separately until
-    /// the end.
+    /// Creates a tally that counts into `shared`, indexed by id. Counts of ids below `hubs` are stored separately
+    /// until the tally is dropped.
     pub fn new(shared: &'a [AtomicU64], hubs: u32) -> Corners<'a> {
         Corners { shared, hubs: vec![0; hubs as usize] }
     }

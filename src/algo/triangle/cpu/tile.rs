@@ -1,4 +1,4 @@
-//! Tiles. A tile is a range of rows of a partner block. The wedges of one tile are counted at a time.
+//! Tiles: ranges of rows of a partner block. Wedges are counted one tile at a time.
 
 use crate::graph::csr::Block;
 use rayon::prelude::*;
@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct TileEntry {
     /// The entry: the id of vertex `b`.
     pub middle: u32,
-    /// Index in the block's targets at which row `c` starts.
+    /// Index of the first entry of row `c` in the block's array of entries.
     pub start: u32,
     /// Number of entries before this one in the row.
     pub len: u32,
@@ -22,7 +22,7 @@ pub struct Tile<'a> {
     pub partner: Block<'a>,
     /// Index in the block of the first row of the tile.
     pub first: usize,
-    /// Index in the block of the row after the last one of the tile.
+    /// Index in the block of the first row after the tile.
     pub end: usize,
 }
 
@@ -37,13 +37,15 @@ impl<'a> Tile<'a> {
         (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
     }
 
-    /// Returns the number of wedges `a < b < c` of all rows `c`: the pairs of entries of a row.
+    /// Returns the number of wedges `a < b < c` of all rows `c` in the tile. Each pair of entries of a row is a
+    /// wedge.
     pub fn wedges(self) -> u64 {
         let pairs = |row: &[u32]| u64::from(row[1] - row[0]) * u64::from(row[1] - row[0]).saturating_sub(1) / 2;
         self.partner.offsets[self.first..=self.end].par_windows(2).with_min_len(1 << 16).map(pairs).sum()
     }
 
-    /// Divides this tile into `parts` tiles with about the same number of entries, and returns number `part`.
+    /// Divides this tile into `parts` tiles with about the same number of entries, and returns the one with index
+    /// `part`.
     pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
         let offsets = &self.partner.offsets[self.first..=self.end];
         let start = offsets[0] as usize;

@@ -17,11 +17,11 @@ pub(super) const PREFETCH_DISTANCE: usize = 8;
 /// Number of rows that are prefetched at once.
 const AT_ONCE: usize = 16;
 
-/// A row is searched instead of marked if it is more than this many times as long as the list of ids to look up in it.
-/// Marking touches every id twice.
+/// Ratio of the length of a row to the number of ids to look up in it, above which the row is searched instead of
+/// marked. Marking touches every id of the row twice.
 const SEARCH: usize = 8;
 
-/// Creates the bitmap of one thread, without marks.
+/// Creates the bitmap of one thread, with all bits clear.
 pub fn new_marks() -> Box<Marks> {
     let marks: Box<[u64]> = vec![0; MARK_WORDS].into_boxed_slice();
     let Ok(marks) = marks.try_into() else { unreachable!("made with that length") };
@@ -30,17 +30,17 @@ pub fn new_marks() -> Box<Marks> {
 
 /// State of one thread that tests wedges.
 pub struct Tester<'a, 'p, T> {
-    /// The inner loops, with the instruction set in use.
+    /// The inner loops for the instruction set in use.
     pub prober: Prober,
-    /// Consecutive front blocks, which have the rows of the corners `b`.
+    /// Consecutive front blocks, which contain the rows of the corners `b`.
     pub fronts: &'a [Block<'a>],
-    /// The partner block, which has the rows of the corners `c`.
+    /// The partner block, which contains the rows of the corners `c`.
     pub partner: Block<'a>,
     /// Bitmap of the ids in the marked row; initially empty.
     pub marks: &'a mut Marks,
-    /// Adds up the closed wedges (triangles).
+    /// Tally to which closed wedges (triangles) are added.
     pub tally: &'a mut T,
-    /// Triangles and tested wedges, one count per front block.
+    /// Numbers of triangles and of tested wedges, for each front block.
     pub counts: &'a mut [PairCount],
     /// Checks from time to time whether to stop.
     pub poller: &'a mut StopPoller<'p>,
@@ -48,7 +48,7 @@ pub struct Tester<'a, 'p, T> {
 
 impl<T: Tally> Tester<'_, '_, T> {
     /// Tests wedges `a < b < c` row by row: for each row `c` of `tile`, tests those whose row `b` is in a `wanted`
-    /// front block. Rows `b` are read in random order, so they are prefetched. Returns `None` if the work must stop.
+    /// front block. Rows `b` are read in random order, so they are prefetched. Returns `None` if the count must stop.
     pub fn test_rows(&mut self, tile: Tile<'_>, wanted: &[bool]) -> Option<()> {
         let partner = tile.partner;
         let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, 0); 3];
@@ -80,7 +80,7 @@ impl<T: Tally> Tester<'_, '_, T> {
     }
 
     /// Tests the wedges `a < b < c` whose corner `b` is in `entries`, which are sorted by id. Returns `None` if the
-    /// work must stop.
+    /// count must stop.
     pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &TileEntry| &targets[entry.start as usize..][..entry.len as usize];
@@ -148,7 +148,7 @@ impl<T: Tally> Tester<'_, '_, T> {
 #[derive(Clone, Copy)]
 pub(super) struct FrontRows<'a> {
     fronts: &'a [Block<'a>],
-    /// Index of the front block that has the last row found.
+    /// Index of the front block that contains the last row found.
     pub(super) at: usize,
 }
 
@@ -158,7 +158,7 @@ impl<'a> FrontRows<'a> {
         FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
-    /// Returns the front block that has row `b`, and the index of the row in that block.
+    /// Returns the front block that contains row `b`, and the index of the row in that block.
     #[inline]
     pub(super) fn find(&mut self, b: u32) -> (Block<'a>, usize) {
         while self.fronts[self.at].end_row() <= b {
@@ -168,7 +168,7 @@ impl<'a> FrontRows<'a> {
         (front, (b - front.first_row) as usize)
     }
 
-    /// Like [`Self::find`], for ids in any order. Returns `None` if no front block has the row.
+    /// Like [`Self::find`], for ids in any order. Returns `None` if no front block contains the row.
     #[inline]
     fn find_any(&mut self, b: u32) -> Option<(Block<'a>, usize)> {
         let has = |front: &&Block<'a>| (front.first_row..front.end_row()).contains(&b);
@@ -180,7 +180,7 @@ impl<'a> FrontRows<'a> {
     }
 }
 
-/// Returns the id of the row of `partner` whose targets start at `start`.
+/// Returns the id of the row of `partner` that starts at index `start` of the block's targets.
 pub(super) fn row_at(partner: Block<'_>, start: u32) -> u32 {
     // Empty rows have the same start as the row after them. The last of these rows is the one with entries.
     let local = partner.offsets.partition_point(|&offset| offset <= start) - 1;
@@ -212,8 +212,8 @@ fn searched<T: Tally>(head: &[u32], row: &[u32], pair: &RowPair<'_>, tally: &mut
 }
 
 /// Counts the ids of `stream` that are in the marked row, and returns the number of triangles. `stream` is row `b` if
-/// `is_row` is true, and otherwise the head of row `c`. Ids that are too high for the bitmap are compared with `high`:
-/// the high ids of the marked row, which begin at index `marked` of the row.
+/// `is_row` is true, and otherwise the head of row `c`. Ids that are too high for the bitmap are compared with
+/// `high`, the ids of the marked row from its index `marked` on.
 #[inline]
 fn streamed<T: Tally>(
     (stream, is_row): (&[u32], bool),

@@ -9,28 +9,29 @@ use crate::stream::{ResidentRows, RowBatch};
 
 /// Maximum number of heads (parts of rows before an entry) that one task of a kernel tests.
 pub const CHUNK: u64 = constant(PAIR, "CHUNK") as u64;
-/// Number of heads from which on a row of the front is marked in a bitmap. With fewer heads the row goes into a hash
-/// table, if it fits.
+/// Minimum number of heads with which a row of the front is marked in a bitmap. With fewer heads the row goes into a
+/// hash table, if it fits.
 pub const FEW_HEADS: u64 = constant(PAIR, "FEW_HEADS") as u64;
 /// Number of neighbours in the longest row that fits the hash table.
 pub const LONGEST_HASHED: u64 = constant(PAIR, "LONGEST_HASHED") as u64;
-/// Maximum number of partner blocks that a kernel counts at once. Each thread block keeps their counts in shared
-/// memory, where six thread blocks should fit.
+/// Maximum number of partner blocks that a kernel counts at once. Each thread block stores their counts in shared
+/// memory, in which six thread blocks should fit at a time.
 pub const MOST_PARTNERS: usize = 64;
 
-/// Upper bound of indices in kernels. They have 32 bits and may step beyond the end of an array.
+/// Upper bound on the lengths of arrays that kernels index. Indices have 32 bits, and may step beyond the end of an
+/// array.
 const MOST: u64 = 1 << 31;
 
 /// Division of the arena while a front batch is resident.
 #[derive(Clone, Copy)]
 pub struct ArenaPlan {
-    /// Bytes for the front batch, and for the arrays with a value for each of its rows.
+    /// Size in bytes of the front batch and of the arrays with one value per front row.
     pub front: u64,
-    /// Bytes for each slot, which is a buffer for one partner batch.
+    /// Size in bytes of each slot (a buffer for one partner batch).
     pub slot: u64,
-    /// Bytes for the heads of a partner batch, grouped by row of the front.
+    /// Size in bytes of the array for the heads of a partner batch, grouped by row of the front.
     heads: u64,
-    /// Bytes for the tasks and counts of the kernels.
+    /// Size in bytes of the kernels' task lists and counts.
     rest: u64,
 }
 
@@ -51,19 +52,19 @@ impl ArenaPlan {
         ArenaPlan { front, slot, heads: other - 2 * slot, rest }
     }
 
-    /// Returns the minimum bytes of an arena in which every share has room for a row of `row` entries.
+    /// Returns the minimum size in bytes of an arena whose every section can store a row of `row` entries.
     pub fn least_bytes(row: u64) -> u64 {
-        // Each slot gets the smallest share: 15/128.
+        // The smallest section is a slot: 15/128 of the arena.
         ((4 * row + (64 << 10)) * 10).next_multiple_of(1 << 20)
     }
 
-    /// Returns true if `batch` fits the share of the front batch.
+    /// Returns true if `batch` fits in the section for the front batch.
     pub fn fits_front(self, batch: &RowBatch) -> bool {
         let bytes = front_bytes(batch.rows, batch.entries, batch.segments.len() as u64);
         bytes <= self.front && batch.entries < MOST && batch.rows < MOST
     }
 
-    /// Returns true if `batch` fits a slot, so that it can stream past `front`.
+    /// Returns true if `batch` fits in a slot, so that it can be counted with `front`.
     pub fn fits_partner(self, front: &RowBatch, batch: &RowBatch) -> bool {
         self.fits_resident(front, batch) && ResidentRows::slot_bytes(batch) <= self.slot
     }
@@ -84,7 +85,7 @@ fn front_bytes(rows: u64, entries: u64, segments: u64) -> u64 {
     by_row + slice_bytes::<u32>(entries) + slice_bytes::<u32>(segments) + slice_bytes::<u32>(4)
 }
 
-/// Returns an upper bound of the kernel tasks for a pair of batches. A row of the front has tasks if it has
+/// Returns an upper bound on the number of kernel tasks for a pair of batches. A row of the front has tasks if it has
 /// [`FEW_HEADS`] heads or more, or if it is too long for a hash table.
 pub fn most_tasks(front: &RowBatch, partner: &RowBatch) -> u64 {
     let long = (front.entries / LONGEST_HASHED).min(partner.entries);

@@ -1,4 +1,5 @@
-//! Counts of triangles in GPU memory: per vertex, added to counts on the host now and then, and per edge.
+//! Triangle counts in GPU memory: per vertex, which are added to the counts on the host from time to time, and per
+//! edge.
 
 use crate::algo::searches::gpu::{joined, receive};
 use crate::error::Result;
@@ -14,28 +15,29 @@ use std::time::{Duration, Instant};
 
 /// Number of counts that are copied at once.
 const AT_ONCE: usize = 1 << 20;
-/// Counts stay on the GPU for at least this many times the time that moving them takes.
+/// Minimum time between two moves of the counts to the host, as a multiple of the time that a move takes.
 const STAYING: u32 = 20;
-/// Guess of the number of bytes that are moved to the host per second.
+/// Assumed transfer rate to the host in bytes per second, until the first move is measured.
 const MOVED_A_SECOND: f64 = 4e9;
 
-/// Counts of triangles of all vertices.
+/// Triangle counts per vertex.
 pub struct VertexCounts<'a> {
     on_host: &'a [AtomicU64],
     pub on_gpu: DeviceSlice<u64>,
-    /// Time at which counts were last moved to the host (or the count began), and time that moving them takes.
+    /// Time at which counts were last moved to the host (or the count began), and duration of the last move (an
+    /// estimate before the first).
     moved: (Instant, Duration),
 }
 
 impl<'a> VertexCounts<'a> {
-    /// Creates counts that begin with the values on the host. `on_gpu` has a zero for each vertex.
+    /// Creates counts that begin with the values on the host. `on_gpu` must contain a zero for each vertex.
     pub fn new(on_host: &'a [AtomicU64], on_gpu: DeviceSlice<u64>) -> VertexCounts<'a> {
         let guess = Duration::from_secs_f64(size_of_val(on_host) as f64 / MOVED_A_SECOND);
         VertexCounts { on_host, on_gpu, moved: (Instant::now(), guess) }
     }
 
-    /// Returns true if it is time to move the counts to the host, so that units can be reported: now and then, and
-    /// before the job stops.
+    /// Returns true if it is time to move the counts to the host, so that units can be reported. This is the case
+    /// from time to time, and when the job must stop.
     pub fn is_due(&self) -> bool {
         let (end, took) = self.moved;
         signals::stop_requested().is_some() || end.elapsed() >= STAYING * took
@@ -70,15 +72,16 @@ impl<'a> VertexCounts<'a> {
     }
 }
 
-/// Counts of triangles of the edges of consecutive blocks.
+/// Triangle counts per edge, for the edges of consecutive blocks.
 pub struct EdgeCounts {
     blocks: Range<usize>,
-    /// Index of the first count of each block, and the number of all counts.
+    /// Index of the first count of each block, followed by the total number of counts.
     starts: Vec<u64>,
     on_gpu: DeviceSlice<u32>,
 }
 
-/// Counts of entries of a batch in the form that kernels take. The layout must match `EdgeCounts` in the kernels.
+/// Triangle counts of the entries of a batch, as passed to kernels. The layout must match `EdgeCounts` in the
+/// kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct DeviceEdgeCounts {
@@ -90,7 +93,7 @@ pub struct DeviceEdgeCounts {
 const _: () = assert!(size_of::<DeviceEdgeCounts>() == 16, "the kernels have a static_assert of the same size");
 
 impl EdgeCounts {
-    /// Divides `on_gpu` among the blocks `blocks` of `graph`, with one count for each edge.
+    /// Divides `on_gpu` among the blocks `blocks` of `graph`, with one count per edge.
     pub fn new(graph: &BlockStore, blocks: Range<usize>, on_gpu: DeviceSlice<u32>) -> EdgeCounts {
         let sizes = blocks.clone().map(|block| graph.size(block).entries);
         let ends = sizes.scan(0, |sum, entries| {
@@ -100,13 +103,13 @@ impl EdgeCounts {
         EdgeCounts { blocks, starts: [0].into_iter().chain(ends).collect(), on_gpu }
     }
 
-    /// Returns the counts of the edges of `block`, which is one of the blocks.
+    /// Returns the counts per edge of `block`, which must be one of the counted blocks.
     pub fn of_block(&self, block: usize) -> DeviceSlice<u32> {
         let at = block - self.blocks.start;
         self.on_gpu.part(self.starts[at]..self.starts[at + 1])
     }
 
-    /// Returns the counts of those entries of `batch` that belong to the blocks.
+    /// Returns the counts of those entries of `batch` that belong to the counted blocks.
     pub fn of_batch(&self, batch: &RowBatch) -> DeviceEdgeCounts {
         let (mut counts, mut before) = (DeviceEdgeCounts::default(), 0);
         for segment in &batch.segments {

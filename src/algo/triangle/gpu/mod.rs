@@ -1,10 +1,10 @@
 //! Counts units, which are pairs of a front block and a partner block, on a GPU. `kernels/triangle.cu` describes the
-//! method. This module places the data and orders the steps.
+//! method. This module allocates the memory, and runs the steps in order.
 //!
 //! A front batch (rows of one or more blocks) stays in GPU memory while partner batches [stream](crate::stream) past.
 //! The next partner batch is copied while the current one is counted. For each pair of batches, the heads are grouped
 //! by row of the front. A head is the part of a partner's row before an entry whose own row is in the front. Then one
-//! kernel counts the rows with many heads and another the rows with few (`pair`). Counts are returned by pairs of
+//! kernel counts the rows with many heads and another the rows with few (`pair`). Counts are returned per pair of
 //! stored blocks, so that units do not depend on the batches.
 
 mod arena_plan;
@@ -68,8 +68,8 @@ impl Drop for Gpu<'_> {
 }
 
 impl<'a> Gpu<'a> {
-    /// Returns the minimum bytes of GPU memory for counting a graph of `vertices` vertices, whose longest row has `row`
-    /// entries and whose largest block has `block`.
+    /// Returns the minimum GPU memory in bytes for counting a graph of `vertices` vertices, whose longest row has
+    /// `row` entries and whose largest block has `block` entries.
     pub fn least_bytes(counted: Counted, vertices: u64, row: u64, block: u64) -> u64 {
         counted.least_bytes(vertices, block) + ArenaPlan::least_bytes(row)
     }
@@ -84,8 +84,9 @@ impl<'a> Gpu<'a> {
         row <= LONGEST_HEAD && small && Self::least_bytes(counted, layout.rows(), longest, 0) <= bytes
     }
 
-    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. `stop` returns the signal that ends the
-    /// count, if there is one. [`Self::place_blocks`] must be called next, or [`Self::begin_edges`] for counts per edge.
+    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. `stop` returns the signal that ends
+    /// the count, or `None` to go on. [`Self::place_blocks`] must be called next, or [`Self::begin_edges`] for counts
+    /// per edge.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -124,9 +125,9 @@ impl<'a> Gpu<'a> {
         })
     }
 
-    /// Chooses where the blocks of `graph` are kept, and reserves memory for counts per vertex, which are added to
-    /// `per_vertex`, if given. It must be called before counting, after all ranks have called [`Self::new`]. `peers` is
-    /// the GPU memory of the other ranks, if their GPUs can access each other. Collective.
+    /// Chooses where the blocks of `graph` are stored, and reserves memory for counts per vertex, which are added to
+    /// `per_vertex`, if given. It must be called before counting, after all ranks have called [`Self::new`]. `peers`
+    /// is the GPU memory of the other ranks, if their GPUs can access each other. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
@@ -158,7 +159,7 @@ impl<'a> Gpu<'a> {
         edges_at_once(graph.edges(), largest_block(graph), row, self.gpu.arena.bytes())
     }
 
-    /// Begins to count the triangles of all edges of `blocks`. Counts of other blocks are given up.
+    /// Begins to count the triangles of all edges of `blocks`. Counts of other blocks are discarded.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`].
@@ -185,9 +186,9 @@ impl<'a> Gpu<'a> {
     }
 }
 
-/// Returns the maximum number of edges to count at a time with `bytes` bytes of GPU memory, in a graph of `edges` edges
-/// whose largest block has `block` and whose longest row has `row`. Counts take a quarter of the memory, less if rows
-/// need it, or more if a block does.
+/// Returns the maximum number of edges to count at a time with `bytes` bytes of GPU memory. The graph has `edges`
+/// edges, up to `block` edges in a block, and up to `row` entries in a row. Counts take a quarter of the memory, less
+/// if rows need it, or more if a block does.
 pub fn edges_at_once(edges: u64, block: u64, row: u64, bytes: u64) -> u64 {
     let free = bytes.saturating_sub(ArenaPlan::least_bytes(row));
     (bytes / 16).min(free / 4).max(block).min(edges)
@@ -317,8 +318,9 @@ struct FrontPass<'p, 'v> {
 }
 
 impl FrontPass<'_, '_> {
-    /// Counts the partner batches that are parts of the front batch, each as soon as it has arrived in GPU memory.
-    /// Their rows refer only to rows before them, which have arrived as well.
+    /// Counts the triangles of the front batch with each partner batch that is a part of it, as soon as the partner
+    /// batch has arrived in GPU memory. The rest of the front batch is not needed yet, because a row contains only
+    /// vertices whose rows come earlier.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
         let work = self.front.work;
         while let Some(partner) = partners.get(work.next(self.front.first_row, 0, 1)?) {
@@ -355,8 +357,8 @@ impl FrontPass<'_, '_> {
         here.iter().try_for_each(|(segment, place)| self.counting.shift(segment, place.starts, place.entry))
     }
 
-    /// Counts the partner batches outside the front batch as they arrive. Their slots (buffers) go back to the loader
-    /// through `empty`.
+    /// Counts the triangles of the front batch with each partner batch outside it, as these arrive in GPU memory. The
+    /// slots (buffers) of counted partner batches are returned to the loader through `empty`.
     fn count_outside(&mut self, partners: &[RowBatch], empty: &Sender<DeviceSlice<u32>>) -> Result<()> {
         while let Ok(arrival) = self.arrived.recv() {
             let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(peer_ended()) };
@@ -374,14 +376,15 @@ impl FrontPass<'_, '_> {
         Ok(())
     }
 
-    /// Counts a partner batch. `resident` has the entries of a batch: the partner, or the front that it is a part of.
+    /// Counts the triangles of the front batch with one partner batch. `resident` contains the entries of a batch: of
+    /// the partner batch itself or, if it is a part of the front batch, of the front batch.
     fn count(&mut self, partner: &RowBatch, resident: (ResidentRows, &RowBatch)) -> Result<()> {
         let numbers = self.counting.pair(&self.front, partner, resident)?;
         self.report(partner, &numbers)
     }
 
-    /// Reports the counts of every pair of a front segment and a partner segment. `numbers` has the triangles and the
-    /// tested wedges of each pair, then the links of each.
+    /// Reports the counts of every pair of a front segment and a partner segment. `numbers` contains the triangles
+    /// and the tested wedges of each pair, then the links of each pair.
     fn report(&mut self, partner: &RowBatch, numbers: &[u64]) -> Result<()> {
         let UnreportedParts { gathering, parts } = &mut *self.open;
         let (numbers, links) = numbers.split_at(numbers.len() / 3 * 2);
@@ -416,7 +419,7 @@ fn peer_ended() -> Error {
     Error::Lost("copying to the GPU ended early".into())
 }
 
-/// Counts of parts of units that are not reported yet. Counts per vertex can't be separated by unit, so parts wait
+/// Counted parts of units that are not reported yet. Counts per vertex can't be separated by unit, so parts wait
 /// until no unit is partly counted.
 #[derive(Default)]
 struct UnreportedParts {

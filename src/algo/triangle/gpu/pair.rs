@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Maximum number of neighbours in a head, the part of a row before an entry.
 pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
-/// First row of a segment, as a kernel argument, if heads are stored with their starts instead of their rows.
+/// Value of the kernel argument `first_row` if heads are stored with the start of their row instead of its index.
 const NO_ROW: u32 = constant(PAIR, "NO_ROW");
 const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
@@ -30,20 +30,21 @@ pub struct Kernels {
     scatter_heads: Kernel,
     list_tasks: Kernel,
     count: CountKernels,
-    /// Number of bits of an entry in addition to the neighbour.
+    /// Number of low bits of an entry that are not part of the neighbour's id: 1 for the codes of merged rows,
+    /// otherwise 0.
     bits: u32,
 }
 
-/// The kernels that count.
+/// The kernels that count triangles or links.
 enum CountKernels {
-    /// For rows of the front with many heads, and for those with few.
+    /// Kernels for rows of the front with many heads, and for those with few.
     Rows { many: Kernel, few: Kernel },
-    /// For links, head by head.
+    /// Kernel that counts links, head by head.
     Links(Kernel),
 }
 
 impl Kernels {
-    /// Loads the kernels, which count what `counted` says.
+    /// Loads the kernels that count the quantity `counted`.
     pub fn load(gpu: &Workspace, counted: Counted) -> Result<Kernels> {
         let [shift_starts, count_heads, scatter_heads, list_tasks] =
             gpu.kernels(&PROGRAM, ["shift_starts", "count_heads", "scatter_heads", "list_tasks"])?;
@@ -60,7 +61,7 @@ impl Kernels {
     }
 }
 
-/// The rows of a batch in the form that kernels take. The layout must match `Rows` in the kernels.
+/// The rows of a batch, as passed to kernels. The layout must match `Rows` in the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct DeviceRows {
@@ -72,7 +73,7 @@ struct DeviceRows {
 
 const _: () = assert!(size_of::<DeviceRows>() == 24, "the kernels have a static_assert of the same size");
 
-/// A front batch and a partner batch in the form that kernels take. The layout must match `Pair` in the kernels.
+/// A front batch and a partner batch, as passed to kernels. The layout must match `Pair` in the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Pair {
@@ -107,7 +108,7 @@ pub struct Front<'p> {
     pub batch: &'p RowBatch,
     pub resident: ResidentRows,
     pub first_row: u32,
-    /// For each row of the front, the index in `heads` after the row's last head.
+    /// For each row of the front, first the number of its heads, and after grouping the end of its heads in `heads`.
     pub ends: DeviceSlice<u32>,
     /// Scratch memory for the prefix sums of `ends`.
     pub sums: DeviceSlice<u32>,
@@ -122,7 +123,7 @@ pub struct Front<'p> {
 
 impl<'p> Front<'p> {
     /// Reserves memory in the arena for the front `batch`, and for counting it with any of `partners`. Returns `None`
-    /// if there is not enough room.
+    /// if the arena is too small.
     pub fn place<'q>(
         gpu: &mut Workspace,
         work: &'p Work<'p>,
@@ -151,7 +152,7 @@ impl<'p> Front<'p> {
         })
     }
 
-    /// Returns the device address of the number of heads of row `row`. The numbers of the next rows follow it.
+    /// Returns the device address of the head count of row `row`. The counts of the next rows follow it.
     fn counts_from(&self, row: u32) -> u64 {
         self.ends.part(u64::from(row - self.first_row)..u64::MAX).address()
     }
@@ -187,8 +188,8 @@ pub struct CountingContext<'c, 'v> {
 }
 
 impl CountingContext<'_, '_> {
-    /// Makes the queue wait for the event `copied`, which marks the end of copies. Then marks the time at which they
-    /// arrived.
+    /// Makes the queue wait for the event `copied`, which marks the end of copies. Then records the time at which
+    /// they arrived.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;
         self.queue.mark(&self.clock[0])
@@ -238,7 +239,7 @@ impl CountingContext<'_, '_> {
                 let arguments = (starts, rows, entries, targets, low, high, block, cursors, heads, first_row, *bits);
                 // One warp per `SCATTERED` entries.
                 let grid = self.queue.grid((segment.entries.len() as u64).div_ceil(SCATTERED) * 32);
-                // SAFETY: the arguments have the types that the kernel declares; there is room for a head for every
+                // SAFETY: the arguments have the types that the kernel declares; the buffer has space for a head per
                 // entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
             }
@@ -247,9 +248,9 @@ impl CountingContext<'_, '_> {
         Ok(())
     }
 
-    /// Counts the triangles of a partner batch whose heads were counted before. `resident` has the entries of the batch
-    /// `around`, which is the partner itself or the front that it is a part of. Returns the triangles and tested wedges
-    /// of every pair of blocks, ordered by front block. After them come the links of every pair.
+    /// Counts the triangles of a partner batch whose heads were counted before. `resident` contains the entries of
+    /// the batch `around`, which is the partner itself or the front that it is a part of. Returns the triangles and
+    /// tested wedges of every pair of blocks, ordered by front block. After them come the links of every pair.
     pub fn pair(
         &mut self,
         front: &Front<'_>,

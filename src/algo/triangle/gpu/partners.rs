@@ -6,23 +6,23 @@ use crate::stream::location::SegmentPlace;
 use crate::stream::{Cut, RowBatch, Segment, batches};
 use std::ops::Range;
 
-/// Number of partner batches that each of several ranks should count with a front batch. More batches balance the work
-/// better but mark the rows of the front more often. (At scale 29 four ranks take 1.16 s with 4 batches, 1.24 with 8,
-/// 1.5 with 16, 2.4 with 32.)
+/// Target number of partner batches per rank and front batch, if there are several ranks. More batches balance the
+/// work better but mark the rows of the front more often. (At scale 29 four ranks take 1.16 s with 4 batches, 1.24
+/// with 8, 1.5 with 16, 2.4 with 32.)
 const TURNS: u64 = 4;
 
-/// The first partner batch that lies inside a front batch has at most 1/`EARLY` of the front's entries, or
-/// [`LEAST_EARLY`] entries if that is more. A later batch may also be as large as the part of the front before it. So a
-/// batch can be counted while the rest of the front is copied from the host.
+/// Divisor for the size of partner batches inside a front batch. The first one has at most 1/`EARLY` of the front's
+/// entries, or [`LEAST_EARLY`] entries if that is more. A later batch may also be as large as the part of the front
+/// before it. So a batch can be counted while the rest of the front is copied from the host.
 const EARLY: u64 = 32;
-/// A partner batch inside a front batch may always have this many entries.
+/// Number of entries up to which a partner batch inside a front batch is never too large.
 const LEAST_EARLY: u64 = 8 << 20;
 
-/// Number of memory reads that dividing a partner batch must save for each row of the front that it marks again. If a
-/// partner batch fits the GPU's cache, only the first row of the front reads it from memory. (At scale 29: 0.31 ps per
-/// read, 17 ns per row.)
+/// Threshold for dividing a partner batch: the number of memory reads that this must save for each row of the front
+/// that has to be marked again. If a partner batch fits the GPU's cache, only the first row of the front reads it
+/// from memory. (At scale 29: 0.31 ps per read, 17 ns per row.)
 const WORTH: u64 = 55_000;
-/// Cost of one more partner batch (1 ms), in marked rows that take as long.
+/// Cost of one more partner batch (1 ms), as the number of rows that are marked in that time.
 const PARTNER: u64 = 60_000;
 
 /// The partner batches of a front batch.
@@ -86,7 +86,7 @@ impl BatchDivision<'_, '_> {
         self.from_gpus || partner.segments.len() == 1 || partner.entries <= before.max(least)
     }
 
-    /// Returns true if the partner batch fits the GPU's cache, or if dividing it so that it fits would not be worth it.
+    /// Returns true if the partner batch fits the GPU's cache, or if dividing it so that it fits would not pay off.
     fn suits_cache(&self, partner: &RowBatch) -> bool {
         let (graph, entries) = (self.work.graph, self.cache / 4);
         // Number of rows of the front that may be entries of the partner batch.

@@ -41,20 +41,20 @@ pub(super) const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cu
 /// What a GPU counts in addition to the triangles of each pair of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// Nothing.
+    /// Nothing else.
     Total,
     /// The triangles of each vertex.
     Vertices,
     /// The triangles of each edge of some blocks.
     Edges,
-    /// The links of each vertex: the directed edges between its neighbours. Rows have codes, as those of
+    /// The links of each vertex: the directed edges between its neighbours. Rows contain codes, as in
     /// [`merged_rows`](crate::algo::triangle::merged_rows).
     Links,
 }
 
 impl Counted {
-    /// Returns the minimum bytes of GPU memory for the counters of a graph with `vertices` vertices, whose largest block
-    /// has `block` entries.
+    /// Returns the minimum GPU memory in bytes for the counters of a graph with `vertices` vertices, whose largest
+    /// block has `block` entries.
     pub(super) fn least_bytes(self, vertices: u64, block: u64) -> u64 {
         match self {
             Counted::Total => 0,

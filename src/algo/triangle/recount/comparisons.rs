@@ -1,4 +1,4 @@
-//! Counts the comparisons again, for a check: merges the rows of each edge of the input, step by step.
+//! Counts the comparisons again, to verify them: merges the rows of each edge of the input, step by step.
 
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::Comparisons;
@@ -8,12 +8,12 @@ use crate::formats::Input;
 use crate::process::signals;
 use rayon::prelude::*;
 
-/// Maximum number of edges for which rows are merged.
+/// Maximum number of input edges for which rows are merged.
 const MOST: u64 = 1 << 22;
 /// Maximum number of merge steps. They take about a minute.
 const MOST_STEPS: u128 = 1 << 34;
-/// Bytes of memory for each edge of the input. They hold its ends in a list that may have grown to twice its size, its
-/// ends in a second list, two ids, and the edge in two orders.
+/// Memory in bytes per edge of the input: its endpoints in a list that may have grown to twice its size, its
+/// endpoints in a second list, two ids, and the edge in two orders.
 const EDGE: u64 = 2 * 16 + 16 + 2 * 16 + 2 * 8;
 /// Number of edges between two checks for signals.
 const PART: usize = 1 << 10;
@@ -73,7 +73,7 @@ fn count(mut edges: Vec<[u64; 2]>) -> Result<Comparisons> {
     Ok(Comparisons::new(steps(&edges, &by_id)?, steps(&edges, &by_degree)?))
 }
 
-/// Returns the number of steps of all merges, with vertices in the order of `places`.
+/// Returns the number of steps of all merges, with vertices ordered by their positions `places`.
 fn steps(edges: &[[u64; 2]], places: &[u32]) -> Result<u128> {
     let place = |v: u64| places[v as usize];
     let sorted = edges.iter().filter(|[u, v]| u != v).map(|&[u, v]| [place(u).min(place(v)), place(u).max(place(v))]);

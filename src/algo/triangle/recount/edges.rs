@@ -1,5 +1,5 @@
-//! Counts the triangles of edges again, for a check. It reads the edges of the input. For each edge it looks up the
-//! neighbours of one end among the neighbours of the other.
+//! Counts the triangles per edge again, to verify them. Reads the edges of the input, and looks up the neighbours of
+//! one endpoint of each edge among the neighbours of the other.
 
 use crate::algo::triangle::TriangleOutput;
 use crate::algo::triangle::output::EDGES;
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 const MOST: u64 = 1 << 30;
 /// Number of edges that are read at a time.
 const PIECE: usize = 1 << 16;
-/// Bytes of memory per id: the position of its first edge.
+/// Memory in bytes per id: the index of its first edge.
 const ID_BYTES: u64 = 8;
 
 /// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much it takes.
@@ -30,12 +30,13 @@ pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::
     results.check_room(EdgeList::bytes_of_graph(results, 2) + of_ids + seen + reading + bytes_read())
 }
 
-/// Returns the bytes of memory that reading the columns of edges takes.
+/// Returns the memory in bytes that reading the columns per edge takes.
 fn bytes_read() -> u64 {
     3 * READING + 24 * PIECE as u64
 }
 
-/// Opens the columns of edges that the job wrote. Ends of edges are returned as rows of the columns per vertex.
+/// Opens the columns per edge that the job wrote. The endpoints of edges are returned as row indices of the columns
+/// per vertex.
 fn open<'r>(ids: &'r Ids, results: &'r Results<'_>) -> Result<EdgeIter<'r>> {
     let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
     let is_there = |format: &OutputFormat| {
@@ -54,10 +55,11 @@ fn open<'r>(ids: &'r Ids, results: &'r Results<'_>) -> Result<EdgeIter<'r>> {
     read(&results.workdir.join(EDGES), format, (results.stored.edges, names.is_some()), row)
 }
 
-/// Checks that the values of all edges add up to the figures of the job. Returns a description of the result.
+/// Checks that the values of all edges match the statistics that the job reported. Returns a description of the
+/// result.
 ///
 /// # Errors
-/// [`Error::Validation`] if a figure differs; read errors; [`Error::Stopped`].
+/// [`Error::Validation`] if a number differs; read errors; [`Error::Stopped`].
 pub(super) fn sums_agree(ids: &Ids, results: &Results<'_>, found: &TriangleOutput) -> Result<String> {
     let _reading = results.budget.reserve(bytes_read(), "reading edges")?;
     let mut sums = SupportSums::default();
@@ -133,9 +135,10 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
 
 /// The neighbours of all vertices.
 struct Neighbours<'e> {
-    /// One word per edge and end: the vertex in the upper 32 bits, its neighbour in the lower. The words are ascending.
+    /// One word per edge and endpoint: the vertex in the upper 32 bits, its neighbour in the lower. The words are
+    /// ascending.
     edges: &'e [u64],
-    /// Position in `edges` of the first neighbour of each vertex.
+    /// Index in `edges` of the first neighbour of each vertex.
     starts: &'e [u64],
 }
 
@@ -149,7 +152,7 @@ impl Neighbours<'_> {
         self.of(u).len().min(self.of(v).len()) as u64
     }
 
-    /// Returns the number of common neighbours of the ends of an edge.
+    /// Returns the number of common neighbours of the endpoints `u` and `v` of an edge.
     fn common(&self, u: u64, v: u64) -> u64 {
         let (few, many, of_many) = match self.of(u).len() < self.of(v).len() {
             true => (self.of(u), self.of(v), v),

@@ -1,5 +1,6 @@
-//! Counts the links of vertices again (the directed edges between their neighbours), for a check. It reads the edges of
-//! the input. For each neighbour of a vertex, it looks up the heads of its edges among the neighbours of the vertex.
+//! Counts the links of each vertex (the directed edges between its neighbours) again, to verify them. Reads the edges
+//! of the input. For each neighbour of a vertex, looks up the targets of its out-edges among the neighbours of the
+//! vertex.
 
 use crate::algo::triangle::output::{DEGREE, LINKS};
 use crate::algo::verify::edge_list::EdgeList;
@@ -15,11 +16,11 @@ use rayon::prelude::*;
 /// Maximum number of look-ups, which take about a minute on one core. In larger graphs only a sample of the vertices is
 /// checked, or a single vertex that needs more look-ups.
 const MOST: u64 = 1 << 30;
-/// Bytes of memory per id: the positions of its first edges in two lists, its links and its degree.
+/// Memory in bytes per id: the indices of its first edges in two lists, its links and its degree.
 const ID_BYTES: u64 = 28;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 10;
-/// Value for the links of a vertex that is not in the sample.
+/// Marks a vertex that is not in the sample, in place of its links.
 const NOT_COUNTED: u64 = u64::MAX;
 
 /// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much it takes.
@@ -39,7 +40,8 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
     let purpose = "links to verify by (12 bytes for each id)";
     let (mut degrees, mut links): (Buffer<u32>, Buffer<u64>) =
         (budget.zeroed(rows, purpose)?, budget.zeroed(rows, purpose)?);
-    // Until links are counted, the array has the number of look-ups that the links of each vertex take.
+    // Until links are counted, the array contains the number of look-ups that counting the links of each vertex
+    // takes.
     each(&mut degrees, &mut links, |v, degree, work| {
         let neighbours = graph.neighbours(v);
         *degree = neighbours.len() as u32;
@@ -69,7 +71,7 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
     ))
 }
 
-/// Calls `one` for each vertex, with its degree and its links.
+/// Calls `one` for each vertex, with the vertex, its degree and its links.
 fn each(degrees: &mut [u32], links: &mut [u64], one: impl Fn(usize, &mut u32, &mut u64) + Sync) -> Result<()> {
     let chunks = degrees.par_chunks_mut(STRIDE).zip(links.par_chunks_mut(STRIDE)).enumerate();
     chunks.try_for_each(|(chunk, (degrees, links))| {
@@ -89,8 +91,8 @@ impl<'e> DirectedRows<'e> {
         Ok(DirectedRows([out?, into?]))
     }
 
-    /// Returns the out-row (`way` 0) or the in-row (`way` 1) of a vertex, ascending. A word has the vertex in the upper
-    /// 32 bits and a neighbour in the lower.
+    /// Returns the out-row (`way` 0) or the in-row (`way` 1) of a vertex, ascending. A word contains the vertex in
+    /// the upper 32 bits and a neighbour in the lower.
     fn row(&self, way: usize, v: usize) -> &[u64] {
         let (edges, starts) = &self.0[way];
         &edges[starts[v] as usize..starts[v + 1] as usize]

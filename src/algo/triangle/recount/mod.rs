@@ -18,7 +18,7 @@ use crate::memory::Reservation;
 use crate::prepare::input_ids::InputIds;
 use crate::process::signals;
 
-/// Maximum number of edges among which triangles are counted at once. The count takes some seconds.
+/// Maximum number of edges of which triangles are counted at once. Counting them takes some seconds.
 const MOST: u64 = 1 << 24;
 /// Number of random colourings of the vertices per pass over the edges, and maximum number of passes. A further pass
 /// follows if the estimate does not agree with the count.
@@ -26,8 +26,8 @@ const COLOURINGS: u64 = 4;
 const PASSES: u64 = 4;
 /// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
-/// Number of standard errors by which an estimate may differ from the count. A correct count exceeds it once in a
-/// million passes.
+/// Number of standard errors by which an estimate may differ from the count. A correct count exceeds this tolerance
+/// once in a million passes.
 const TOLERANCE: f64 = 5.0;
 
 /// Checks a count against the degrees, and counts the triangles again. Also checks each value of the columns per
@@ -85,7 +85,7 @@ fn verify_edges(results: &Results<'_>, found: &TriangleOutput, verdict: &mut Ver
     }
 }
 
-/// Returns true if the count is for a directed graph. Its figures differ from those of the undirected graph.
+/// Returns true if the count is for a directed graph. Its statistics differ from those of the undirected graph.
 fn is_directed(results: &Results<'_>, found: &TriangleOutput) -> bool {
     found.links.is_some() && results.info.direction == Direction::Directed
 }
@@ -94,7 +94,7 @@ fn is_directed(results: &Results<'_>, found: &TriangleOutput) -> bool {
 #[derive(Default)]
 struct ColumnSums {
     rows: u64,
-    /// Triangles or links.
+    /// Number of triangles, or in a directed graph of links.
     counts: u128,
     degrees: u128,
     wedges: u128,
@@ -110,7 +110,7 @@ fn columns_agree(
     ids: &Ids,
     (found, details): (&TriangleOutput, &TriangleDetails),
 ) -> Result<String> {
-    // A triangle gives each corner two directed edges between the other two.
+    // A triangle adds two directed edges to the links of each corner: those between the other two corners.
     let (path, each, what, all) = match found.links {
         Some(links) => (LINKS, 1, "links", links),
         None => (TRIANGLES, 2, "triangles", 3 * found.triangles),
@@ -231,7 +231,7 @@ struct Recount<'a> {
     found: &'a TriangleOutput,
     /// Number of edges of the graph or input.
     number: u64,
-    /// Free bytes of memory for counting.
+    /// Free memory for counting, in bytes.
     room: u64,
     pool: &'a rayon::ThreadPool,
     /// Name of the edges that are counted, for messages.
@@ -284,7 +284,7 @@ impl Recount<'_> {
         let threads = pool.current_num_threads();
         let per_edge = sampled::bytes_per_edge(threads, false) + (COLOURINGS - 1) * sampled::WAITING;
         let most = MOST.min(room / per_edge).max(1);
-        // A vertex of high degree may give its colour more than an equal share of the edges.
+        // The colour of a vertex of high degree may have more than an equal fraction of the edges.
         let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
         let mut colours = (0..40).map(|log| 1 << log).find(|&colours| fits(colours)).unwrap_or(1 << 40);
         let (mut estimates, mut pairs) = (Vec::new(), 0.0);
@@ -329,9 +329,9 @@ impl Recount<'_> {
         Ok(String::new())
     }
 
-    /// Makes one pass over all edges. Returns the edges that each colouring keeps (their ends have the same colour),
-    /// and the reservation of their memory. Returns [`Error::Stopped`] if a colouring would keep more than `room`
-    /// edges.
+    /// Makes one pass over all edges. Returns the edges that each colouring keeps (both endpoints have the same
+    /// colour), and the reservation of their memory. Returns [`Error::Stopped`] if a colouring would keep more than
+    /// `room` edges.
     fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
         let (threads, columns) = (self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;

@@ -1,9 +1,10 @@
 //! Counts triangles by colourful sampling (Pagh and Tsourakakis, Information Processing Letters 112, 2012).
 //!
-//! Every vertex gets one of N colours by a hash of its id. Only edges whose ends have the same colour are kept: one in
-//! N. A triangle survives with probability 1/N², so N² times the number of triangles among kept edges is an unbiased
-//! estimate. Two triangles survive together with probability 1/N³ if they share an edge, and independently otherwise.
-//! With `k` such pairs the variance is therefore T(N² - 1) + 2k(N - 1). With one colour the count is exact.
+//! Every vertex gets one of N colours by a hash of its id. Only edges whose endpoints have the same colour are kept:
+//! one in N. A triangle survives with probability 1/N², so N² times the number of triangles among kept edges is an
+//! unbiased estimate. Two triangles survive together with probability 1/N³ if they share an edge, and independently
+//! otherwise. With `k` such pairs the variance is therefore T(N² - 1) + 2k(N - 1). With one colour the count is
+//! exact.
 //!
 //! This code is deliberately simple and independent of [`crate::algo`]: sort, orient by degree, mark a row, look up.
 
@@ -14,20 +15,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Number of sampled edges that a thread collects before it adds them to a shared sample.
 const BATCH: usize = 4096;
-/// Reason in the error that ends a scan if a sample has no room for more edges.
+/// Reason in the error that ends a scan if a sample is full.
 const FULL: &str = "a full sample";
 
-/// Returns the bytes of memory per sampled edge while `threads` threads count triangles. They include the edge, the
-/// ids, degrees and rows of its ends, the marks of all threads, and, with `corners`, the counts of both ends.
+/// Returns the memory in bytes per sampled edge while `threads` threads count triangles: the edge, the ids, degrees
+/// and rows of its endpoints, the marks of all threads, and with `corners` the counts of both endpoints.
 pub(super) fn bytes_per_edge(threads: usize, corners: bool) -> u64 {
     16 + 16 + 8 + 16 + 8 + 8 * threads as u64 + if corners { 16 } else { 0 }
 }
 
-/// Bytes of memory per sampled edge before triangles are counted.
+/// Memory in bytes per sampled edge before triangles are counted.
 pub(super) const WAITING: u64 = 16;
 
-/// Samples of the edges, one for each random colouring of the vertices. A sample has the edges whose ends have the same
-/// colour. An edge has its smaller id first.
+/// Samples of the edges, one for each random colouring of the vertices. A sample contains the edges whose endpoints
+/// have the same colour. The smaller id of an edge comes first.
 pub(super) struct EdgeSamples {
     colours: u64,
     seeds: Vec<u64>,
@@ -36,13 +37,13 @@ pub(super) struct EdgeSamples {
 }
 
 impl EdgeSamples {
-    /// Creates an empty sample for each seed, with room for `room` edges. `colours` is a power of two.
+    /// Creates an empty sample for each seed, with capacity for `room` edges. `colours` is a power of two.
     pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> EdgeSamples {
         let kept = seeds.iter().map(|_| Mutex::new(Vec::with_capacity(room))).collect();
         EdgeSamples { colours, seeds, room, kept }
     }
 
-    /// Returns the state with which one thread samples the edges that it reads.
+    /// Creates the sampler of one thread, which samples the edges that the thread reads.
     pub(super) fn gatherer(&self) -> EdgeSampler<'_> {
         EdgeSampler { samples: self, batches: self.seeds.iter().map(|_| Vec::with_capacity(BATCH)).collect() }
     }
@@ -68,7 +69,7 @@ pub(super) struct EdgeSampler<'a> {
 }
 
 impl EdgeSampler<'_> {
-    /// Adds an edge to each sample in which both ends have the same colour.
+    /// Adds an edge to each sample in which both endpoints have the same colour.
     pub(super) fn edge(&mut self, u: u64, v: u64) -> Result<()> {
         if u == v {
             return Ok(());
@@ -101,7 +102,7 @@ impl EdgeSampler<'_> {
     }
 }
 
-/// Counts of triangles and degrees in one sample of the edges.
+/// Triangle counts and degrees in one sample of the edges.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SampleCounts {
     /// Number of distinct edges.
@@ -112,7 +113,7 @@ pub(super) struct SampleCounts {
     pub pairs: f64,
     /// Number of pairs of edges that share a vertex.
     pub wedges: u128,
-    /// The largest degree.
+    /// Largest degree.
     pub max_degree: u64,
     /// Ids of the vertices with an edge, ascending. Empty unless counts per vertex are requested, like `degrees` and
     /// `corners`.
@@ -123,16 +124,16 @@ pub(super) struct SampleCounts {
     pub corners: Vec<u64>,
 }
 
-/// Counts triangles among `edges`, which may contain repeats. With `pairs`, also counts pairs of triangles that share
-/// an edge. With `corners`, also counts the triangles of each vertex. These two counts take most of the time. Runs in
-/// rayon's current pool.
+/// Counts triangles among `edges`, which may contain repeats. If `pairs` is true, also counts the pairs of triangles
+/// that share an edge. If `corners` is true, also counts the triangles of each vertex. These two counts take most of
+/// the time. Runs in rayon's current pool.
 pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> SampleCounts {
     edges.par_sort_unstable();
     edges.dedup();
     let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
     ids.par_sort_unstable();
     ids.dedup();
-    // From here on a vertex is represented by its index in `ids`.
+    // From here on, a vertex is represented by its index in `ids`.
     edges.par_iter_mut().flatten().for_each(|id| *id = ids.partition_point(|&other| other < *id) as u64);
     let mut degrees = vec![0u32; ids.len()];
     edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
@@ -156,8 +157,8 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Sam
     counted
 }
 
-/// Adjacency rows. Every edge is in the row of its end with the smaller degree. If both degrees are equal, the edge is
-/// in the row of the end with the smaller number.
+/// Adjacency rows. Every edge is in the row of its endpoint with the smaller degree. If both degrees are equal, it is
+/// in the row of the endpoint with the smaller id.
 struct SampleRows {
     starts: Vec<u32>,
     targets: Vec<u32>,
@@ -193,8 +194,9 @@ impl SampleRows {
         self.starts[v] as usize..self.starts[v + 1] as usize
     }
 
-    /// Counts triangles. For each vertex, marks its row with the numbers of its edges, and looks up the rows of its
-    /// neighbours in the marks. Also counts by edge if `edges` is not 0, and by vertex if `vertices` is not 0.
+    /// Counts triangles. For each vertex, marks the entries of its row with the indices of its edges, and looks up
+    /// the rows of its neighbours in the marks. Also counts per edge if `edges` is not 0, and per vertex if
+    /// `vertices` is not 0.
     fn triangles(&self, edges: usize, vertices: usize) -> TriangleCounters {
         let found = TriangleCounters {
             triangles: AtomicU64::new(0),

@@ -1,4 +1,4 @@
-//! Tests of counts per edge against common neighbours.
+//! Tests that compare counts per edge with the numbers of common neighbours.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::{EdgeCounters, UnitCounters};
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Returns, for each entry of all rows, the number of triangles of its edge.
+/// Returns the number of triangles of each edge, in the order of the entries of all rows.
 fn oracle(rows: &OrientedRows) -> Vec<u32> {
     let mut neighbours = vec![HashSet::new(); rows.0.len()];
     for (v, row) in rows.0.iter().enumerate() {
@@ -107,7 +107,8 @@ proptest! {
     }
 }
 
-/// Counts of a group leave a GPU room for rows, and a group has the largest block at least.
+/// Checks that the counts of a group leave enough GPU memory for rows, and that a group is never smaller than the
+/// largest block.
 #[test]
 fn groups_of_edges_fit_a_gpu() {
     for (block, row) in [(1 << 12, 300), (1 << 12, 60_000), (1 << 24, 1 << 20)] {
@@ -120,7 +121,7 @@ fn groups_of_edges_fit_a_gpu() {
     }
 }
 
-/// The backend counts the edges of some blocks with few resident front blocks at a time.
+/// Checks that the backend can count per edge for some of the blocks, with few resident front blocks at a time.
 #[test]
 fn blocks_of_a_stored_graph() {
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<Vec<u32>>();

@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Rows of a graph whose vertices are numbered by descending degree, as in stored graphs.
+/// Rows of a graph whose vertex ids are in descending order of degree, as in stored graphs.
 pub(super) struct OrientedRows(Vec<Vec<u32>>);
 
 impl OrientedRows {
@@ -45,8 +45,8 @@ impl OrientedRows {
         OrientedRows(rows.into_iter().map(|row| row.into_iter().collect()).collect())
     }
 
-    /// Returns the number of triangles of each vertex, computed from the adjacency matrix `A`: entries of `A²` summed
-    /// over the edges.
+    /// Returns the number of triangles of each vertex, computed from the adjacency matrix `A`: half the sum of the
+    /// entries of `A²` at the edges of the vertex.
     fn oracle(&self) -> Vec<u64> {
         let n = self.0.len();
         let mut adjacent = vec![vec![false; n]; n];
@@ -68,7 +68,7 @@ impl OrientedRows {
         self.0.iter().map(|row| row.len() as u64).map(|d| d * d.saturating_sub(1) / 2).sum()
     }
 
-    /// Divides the rows into blocks of at most `targets` entries, but at least one row.
+    /// Divides the rows into blocks of at most `targets` entries. A block has at least one row.
     fn blocks(&self, targets: usize) -> Vec<(u32, Vec<u32>, Vec<u32>)> {
         let mut blocks: Vec<(u32, Vec<u32>, Vec<u32>)> = Vec::new();
         for (v, row) in self.0.iter().enumerate() {
@@ -83,8 +83,8 @@ impl OrientedRows {
         blocks
     }
 
-    /// Stores the rows in block files of about `target` entries. Returns the files with the expected count of each pair
-    /// of blocks.
+    /// Stores the rows in block files of about `target` entries. Returns the block store, the expected count of each
+    /// pair of blocks, and the folder of the files.
     pub(super) fn stored(&self, target: u64) -> (BlockStore, HashMap<u64, PairCount>, tempfile::TempDir) {
         let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
@@ -100,7 +100,7 @@ impl OrientedRows {
         (graph, self.units(&cuts), folder)
     }
 
-    /// Counts the triangles of each pair of blocks, wedge by wedge. `blocks` has the rows of each block.
+    /// Counts the triangles of each pair of blocks, wedge by wedge. `blocks` contains the row range of each block.
     fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
         let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
         let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| number(front, partner)));
@@ -116,7 +116,7 @@ impl OrientedRows {
         units
     }
 
-    /// Counts every pair of blocks, in total and by vertex.
+    /// Counts every pair of blocks, in total and per vertex.
     fn count(&self, block: usize, settings: Settings) -> (PairCount, Vec<u64>) {
         let blocks = self.blocks(block);
         let blocks: Vec<Block> = blocks
@@ -253,8 +253,8 @@ fn scratch_memory_takes_at_most_half_down_to_a_small_minimum() {
 }
 
 prop_compose! {
-    /// Random edges that favour low vertex numbers, so that there are hubs. Half of the graphs have few wedges, whose rows
-    /// are searched one after another.
+    /// Random edges that favour low vertex ids, so that there are hubs. Half of the graphs have few wedges, whose
+    /// rows are searched one after another.
     fn graph()(vertices in 1u32..120, most in prop::sample::select(vec![150usize, 1500]))(
         edges in prop::collection::vec((0..vertices, 0..vertices, 0..vertices), 0..most),
         vertices in Just(vertices),
@@ -287,8 +287,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// The count of a unit does not depend on which front blocks are resident together or which units an earlier run
-    /// has counted.
+    /// Checks that the count of a unit does not depend on which front blocks are resident together, or on which units
+    /// an earlier run has counted.
     #[test]
     fn units_have_their_own_wedges(
         (vertices, edges) in graph(),

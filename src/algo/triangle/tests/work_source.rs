@@ -1,4 +1,4 @@
-//! Tests that ranks which share work items count complete units, even if several ranks count parts of the same unit.
+//! Checks that ranks that share work items count complete units, even if several ranks count parts of the same unit.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::tests::OrientedRows;
@@ -7,7 +7,7 @@ use crate::memory::Budget;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-/// Hands out work items to threads that stand for ranks.
+/// A work source for threads that simulate ranks.
 pub(super) struct Taken {
     ranks: usize,
     lists: Mutex<HashMap<u64, u64>>,
@@ -37,8 +37,8 @@ impl WorkSource for Taken {
     }
 }
 
-/// Ranks that share work items count each unit exactly once, however its parts are distributed. When they stop, no unit
-/// is left half counted.
+/// Checks that ranks count each unit exactly once, however its parts are distributed. When ranks stop, no unit may be
+/// left partly counted.
 #[test]
 fn units_are_complete_however_parts_are_distributed() {
     // First a single block, then several blocks, the last of which is shorter.

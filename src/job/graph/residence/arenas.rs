@@ -1,4 +1,4 @@
-//! GPU memory that preparation uses if the ranks can reach each other's GPUs. This memory has the map from ids to
+//! GPU memory that preparation uses if the ranks can reach each other's GPUs. It contains the map from ids to
 //! vertices, and edges that wait to be sorted.
 
 use super::{LANES, PART};
@@ -34,7 +34,8 @@ impl Arenas<'_> {
     }
 }
 
-/// Locks this rank's GPU, if every rank has a GPU and can reach the others. Returns it with access to all arenas.
+/// Locks this rank's GPU, and returns it with access to all arenas. Returns `None` unless every rank has a GPU and all
+/// GPUs can reach each other.
 pub(super) fn gpus(context: &Context) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
     context.gpu.workspace()?;
     let peers = context.gpu.peers().reachable();
@@ -57,7 +58,7 @@ pub(in crate::job::graph) fn device_lines(
     info: &InputInfo,
 ) -> Result<Option<DeviceLines>> {
     let (edges, ids) = (info.edges - info.loops, info.ids);
-    // Only edges that a GPU has put in bins stay in GPU memory, and GPU code stores ids in 32 bits.
+    // Only edges that a GPU has distributed to bins can stay in GPU memory, and GPU code stores ids in 32 bits.
     let Some((mut workspace, arenas)) = gpus(context).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
     let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
     let weighted = info.weights.is_some();
@@ -68,13 +69,14 @@ pub(in crate::job::graph) fn device_lines(
     let Assignment { layout, ref mine, .. } = *assignment;
     let (placing, rows) = (gpu_plan::ample_bytes(&workspace, bins, ids, each, weighted), layout.rows());
     let bins_here = bins.block_of.iter().filter(|&&block| mine[block]).count();
-    // Every lane (GPU queue) of every rank leaves a partly filled line of edges at the end of each bin. A sixteenth is
-    // added because ranks may get more edges than expected.
+    // Every lane (GPU queue) of every rank leaves a partly filled line (group of edges) at the end of each bin. A
+    // sixteenth is added because ranks may receive more edges than expected.
     let lanes = workspace.uploader.shape().0;
     let ends = lanes * ranks * bins_here;
     let part = if ranks > 1 { assignment.part } else { 1.0 };
     let expected = (edges as f64 * part * 17.0 / 16.0) as u64 / LINE as u64 + (ends + 64 * ranks) as u64;
-    // Rows that could stay in GPU memory take precedence over waiting edges, because rows are moved more often.
+    // If all rows may fit in GPU memory, their memory takes precedence over waiting edges, because rows are moved
+    // more often.
     let here = (0..layout.blocks()).filter(|&b| mine[b]);
     let sizes = here.map(|b| BlockSize { rows: layout.block(b).len() as u64, entries: 0 });
     let home = Placement::bytes(sizes) + 4 * LINE as u64 * expected;
@@ -98,7 +100,8 @@ pub(in crate::job::graph) fn device_lines(
 }
 
 /// Returns true if ranks gather the map from ids to vertices in the memory of their GPUs instead of in host memory.
-/// Only jobs that store neither the graph nor results per vertex can do that; others need the map in host memory.
+/// This is possible only for jobs that store neither the graph nor results per vertex; others need the map in host
+/// memory.
 pub(in crate::job::graph) fn maps_on_gpus(context: &Context) -> bool {
     context.gpu.peers().reachable().is_some()
         && !context.job.carries_weights()
@@ -107,8 +110,8 @@ pub(in crate::job::graph) fn maps_on_gpus(context: &Context) -> bool {
         && !context.job.needs_order()
 }
 
-/// Gathers the map from ids to vertices in the memory of all GPUs. Returns `None` if the order is already complete or
-/// a GPU has too little memory; then every rank has the complete map in host memory. Collective.
+/// Gathers the map from ids to vertices in the memory of every GPU. Returns `None` if the degree order is already
+/// complete, or if a GPU has too little memory; then every rank has the complete map in host memory. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Lost`], and errors of storing the order.
@@ -136,7 +139,7 @@ pub(in crate::job::graph) fn map_on_gpus(
     let (mut workspace, arenas) = gpus(context).ok_or_else(nobody)?;
     let Workspace { arena, uploader, queue, .. } = &mut *workspace;
     arena.reset(0);
-    // The map must be at the start of every arena, because ranks compute its address in other arenas from that.
+    // The map must be at the start of every arena, because ranks compute its addresses in other arenas from that.
     let map = arena.take_planned::<u32>(info.ids)?;
     arena.protect(map.bytes());
     let share = |rank| context.comm.share_of(rank, info.ids as usize);
@@ -150,7 +153,7 @@ pub(in crate::job::graph) fn map_on_gpus(
         queue.copy(arenas.words(rank, 4 * there.start as u64, there.len() as u64), part(there))?;
     }
     queue.finish()?;
-    // No rank may continue before all have copied.
+    // No rank may continue before all have finished copying.
     context.comm.barrier();
     Ok(Some(map))
 }

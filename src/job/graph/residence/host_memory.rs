@@ -1,17 +1,17 @@
-//! Blocks in host memory that the ranks of one machine read from each other.
+//! Blocks in host memory that the ranks of one machine read from each other's processes.
 
 use crate::graph::{BlockSize, HostBlock, MemoryBlock, RemoteBlock};
 use crate::job::context::Context;
 use crate::job::state::key::key;
 use crate::memory::{Process, bytes_of, numbers_of};
 
-/// Returns the processes of all ranks if they can read each other's memory, otherwise `None`. The list is empty for a
-/// single rank. Collective.
+/// Returns the processes of all ranks if they can read each other's memory, otherwise `None`. The list is empty if
+/// there is only one rank. Collective.
 pub(super) fn readable_ranks(context: &Context) -> Option<Vec<Process>> {
     if context.comm.ranks() == 1 {
         return Some(Vec::new());
     }
-    // Each rank reads a secret from every other process, because a pid could belong to another process.
+    // Each rank reads a secret from every other process, because a pid could refer to an unrelated process.
     let me = Process::open();
     let secret = Box::new(key("memory", &(me.number(), context.comm.rank(), std::time::SystemTime::now())));
     let mine = [me.number(), std::ptr::from_ref(&*secret) as u64, *secret];
@@ -27,13 +27,13 @@ pub(super) fn readable_ranks(context: &Context) -> Option<Vec<Process>> {
     let ranks: Option<Vec<Process>> = all.iter().map(reads).collect();
     let reads = context.comm.all(context.comm.nodes() == 1 && ranks.is_some());
     tracing::debug!(reads, "memory of other ranks");
-    // After the collective above, every rank has read the secret.
+    // After the collective operation above, every rank has read the secret.
     drop(secret);
     ranks.filter(|_| reads)
 }
 
-/// Returns all blocks of the graph: the blocks of this rank, shortened to `sizes`, and the addresses of the other
-/// blocks in the processes of their ranks. Collective.
+/// Returns all blocks of the graph: the blocks of this rank, shortened to `sizes`, and for each other block its
+/// address in the process of the rank that built it. Collective.
 pub(super) fn blocks_of_all(
     context: &Context,
     builders: &[u32],

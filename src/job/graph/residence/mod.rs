@@ -1,7 +1,7 @@
-//! Graphs that stay in memory, for jobs that do not keep their graph. As many edges as fit wait in GPU memory to be
-//! sorted. If all rows fit there too, tasks compute on them where they were sorted. Otherwise rows stay in host
-//! memory, if there is enough of it, and ranks of a machine read each other's rows there. Nothing is stored in either
-//! case.
+//! Graphs that remain in memory, for jobs that do not keep their graph. As many edges as fit wait in GPU memory to be
+//! sorted. If all rows fit there too, tasks compute on them where they were sorted. Otherwise rows remain in host
+//! memory, if there is enough of it, and the ranks of a machine read each other's rows there. Nothing is stored in
+//! files in either case.
 
 mod arenas;
 mod host_memory;
@@ -22,29 +22,29 @@ use crate::prepare::partition::Partition;
 use crate::prepare::partition::route::NOBODY;
 use crate::prepare::sort::gpu::{SortPlan, Sorters, resident};
 
-/// Number of lanes (bins sorted at the same time) that gives full speed if nothing passes through the host.
+/// Number of lanes (bins sorted at the same time) that gives full speed if no data passes through the host.
 const LANES: usize = 8;
 
-/// Smallest number of lanes (bins sorted at the same time) with which the GPU alone should sort if rows pass through
-/// the host. With fewer lanes, GPU and CPU together are faster.
+/// Minimum number of lanes (bins sorted at the same time) at which sorting on the GPU alone pays off if rows pass
+/// through the host. With fewer lanes, GPU and CPU together are faster.
 const FEW_LANES: usize = 4;
 
-/// Rows may take at most 1/`PART` of a GPU's memory, because tasks are faster with more of it. (Measured with two
-/// GPUs whose memory rows would have filled to two thirds: a graph of scale 29 took 1.93 s with resident rows and
-/// 1.75 s with rows from the host.)
+/// Divisor: rows may use at most 1/`PART` of a GPU's memory, because tasks are faster if more of it is free. (Measured
+/// with two GPUs whose memory rows would have filled to two thirds: a graph of scale 29 took 1.93 s with resident rows
+/// and 1.75 s with rows from the host.)
 const PART: u64 = 2;
 
-/// The place where the rows of a graph stay after sorting, and the plan for sorting them.
+/// Where the rows of a graph remain after sorting, and the plan for sorting them.
 pub(super) struct Residence {
     plan: SortPlan,
     place: Place,
 }
 
 enum Place {
-    /// The rows stay in GPU memory.
+    /// GPU memory in which the rows remain.
     OnGpus(DeviceSlice<u32>),
-    /// The rows stay in host memory. The blocks of this rank are given in order, and the other blocks are in these
-    /// processes of other ranks.
+    /// Host memory in which the rows remain: the blocks of this rank, in order, and the processes of all ranks, from
+    /// which the blocks of other ranks are read.
     InMemory(Vec<HostBlock>, Vec<Process>),
 }
 
@@ -52,17 +52,17 @@ enum Place {
 struct UnsortedBlocks<'a> {
     assignment: &'a Assignment<'a>,
     bins: &'a Bins,
-    /// Upper bounds of the sizes of all blocks that this rank builds; 0 for blocks of other ranks.
+    /// Upper bounds on the sizes of all blocks that this rank builds; 0 for blocks of other ranks.
     most: Vec<BlockSize>,
-    /// Upper bounds of the sizes of all blocks, of this rank and others.
+    /// Upper bounds on the sizes of all blocks, including blocks of other ranks.
     of_all: Vec<BlockSize>,
     /// Length of the longest bin, in lines (groups of edges that are stored together).
     longest: u64,
 }
 
-/// Decides where the rows stay after sorting so that GPUs compute on them without files: on the GPUs if all rows fit,
-/// otherwise in host memory. Returns `None` if the rows must be stored in files. Bins take `pool` bytes of host
-/// memory. Collective.
+/// Decides where the rows remain after sorting so that GPUs can compute on them without files: in GPU memory if all
+/// rows fit, otherwise in host memory. Returns `None` if the rows must be stored in files. `pool` is the size in
+/// bytes of the host memory that bins use. Collective.
 pub(super) fn plan(
     context: &Context,
     is_resumed: bool,
@@ -84,8 +84,8 @@ pub(super) fn plan(
     if packs(context, edges, assignment.layout) && all_are_new {
         return plan_for_packing(context, &unsorted, pool, &mut workspace);
     }
-    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. So does a job that needs
-    // the upper half, because the upper half is derived from files.
+    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks in files. So does a job
+    // that needs the upper half of the rows, because the upper half is derived from files.
     let wanted = !context.job.keep
         && !context.job.needs_upper()
         && assignment.layout.direction() == Direction::Undirected
@@ -95,7 +95,7 @@ pub(super) fn plan(
         .or_else(|| plan_in_memory(context, &unsorted, wanted, &mut workspace))
 }
 
-/// Plans the sorting of rows that stay on the GPUs, if all GPUs have room. Collective.
+/// Plans the sorting of rows that remain in GPU memory, if they fit on all GPUs. Collective.
 fn plan_on_gpus(
     context: &Context,
     UnsortedBlocks { assignment, bins, most, of_all, longest }: &UnsortedBlocks<'_>,
@@ -107,7 +107,7 @@ fn plan_on_gpus(
     workspace.arena.protect(0);
     workspace.arena.reset(0);
     let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
-    // Lets a test make the memory run out.
+    // Lets a test simulate that memory runs out.
     let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
     let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), context.threads, *longest));
     let left = workspace.arena.bytes().saturating_sub(bytes);
@@ -117,13 +117,13 @@ fn plan_on_gpus(
     plan.zip(memory).filter(|_| stays).map(|(plan, memory)| Residence { plan, place: Place::OnGpus(memory) })
 }
 
-/// Returns true if both halves of the rows of a graph with `edges` edges will be packed in host memory.
+/// Returns true if both halves of the rows of a graph with `edges` edges will be packed (compressed) in host memory.
 pub(super) fn packs(context: &Context, edges: u64, layout: &Layout) -> bool {
     Packing::of(&context.machine(), &context.job, (edges, layout.rows(), layout.direction())).is_some()
 }
 
-/// Plans the sorting of rows that stay in host memory until they are packed there. Each sorted block takes the place
-/// of its bins, so bins and rows together need little more memory than the bins alone.
+/// Plans the sorting of rows that remain in host memory until they are packed there. Each sorted block reuses the
+/// memory of its bins, so bins and rows together need little more memory than the bins alone.
 fn plan_for_packing(
     context: &Context,
     UnsortedBlocks { assignment, bins, most, longest, .. }: &UnsortedBlocks<'_>,
@@ -141,8 +141,8 @@ fn plan_for_packing(
     fits.then_some(Residence { plan, place: Place::InMemory(blocks, Vec::new()) })
 }
 
-/// Plans the sorting of rows that stay in host memory. The rows must fit next to the memory of sorting and tasks, and
-/// ranks must be able to read each other's memory. Either all ranks do this or none. Collective.
+/// Plans the sorting of rows that remain in host memory. The rows must fit in addition to the memory that sorting and
+/// tasks need, and ranks must be able to read each other's memory. Either all ranks do this or none does. Collective.
 fn plan_in_memory(
     context: &Context,
     UnsortedBlocks { assignment, bins, most, of_all, longest }: &UnsortedBlocks<'_>,
@@ -170,16 +170,17 @@ fn plan_in_memory(
     plan.zip(place).map(|(plan, place)| Residence { plan, place })
 }
 
-/// Returns the largest host memory, in bytes, that a task of the job takes in addition to rows that stay in memory.
-/// Returns `None` if some task can't run on a GPU with `bytes` bytes left and blocks of these sizes.
+/// Returns the largest amount of host memory, in bytes, that a task of the job needs in addition to rows that remain
+/// in memory. Returns `None` if a task can't run on a GPU with `bytes` bytes of free memory and blocks of these
+/// sizes.
 fn extra_host_bytes(context: &Context, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
     let extra = context.job.tasks.iter().map(|task| task.extra_host_bytes(layout, sizes, bytes));
     extra.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Returns the bytes that blocks take on the rank that needs most; `mine` marks the blocks of this rank. Every rank
-/// reserves this number of bytes, because ranks split their batches by the memory left and must split them alike.
-/// Collective.
+/// Returns the size in bytes of the blocks on the rank that needs the most memory for its blocks. `mine` is true for
+/// each block of this rank. Every rank reserves this amount, because ranks must divide their work into the same
+/// batches, and the batch size depends on the free memory. Collective.
 fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
     let mut bytes = [Placement::bytes(mine.map(|(&size, _)| size))];
@@ -187,9 +188,9 @@ fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     bytes[0]
 }
 
-/// Sorts the bins as planned, and returns the graph's blocks. If degrees will be stored, adds them to
-/// `sorting.degrees`. Otherwise also returns the summary and the sum of the degrees of this rank's share of the
-/// vertices. Collective.
+/// Sorts the bins as planned, and returns the graph's blocks. If degrees will be stored, counts them in
+/// `sorting.degrees`. Otherwise also returns (summary, sum) of the degrees of this rank's share of the vertices.
+/// Collective.
 ///
 /// # Errors
 /// [`Error::Lost`], [`Error::Stopped`].
@@ -233,8 +234,8 @@ pub(super) fn sort(
     Ok((graph, found))
 }
 
-/// Sums the degrees of all ranks on the GPUs. Returns the summary and the sum over this rank's share of the vertices.
-/// Collective.
+/// Sums the degrees that all ranks counted, on the GPUs. Returns (summary, sum) of the degrees of this rank's share
+/// of the vertices. Collective.
 fn sum_up(context: &Context, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> Result<(DegreeSummary, u64)> {
     let degrees = sorters.degrees();
     let at = degrees.address() - arenas.mine.address();
@@ -243,7 +244,7 @@ fn sum_up(context: &Context, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> 
     let others = (0..context.comm.ranks()).filter(|&rank| rank != context.comm.rank());
     let others = others.map(|rank| arenas.words(rank, numbers_of::<u64>(&all[rank])[0], degrees.len()));
     let found = sorters.sum_up(&others.collect::<Vec<_>>(), context.comm.share(degrees.len() as usize))?;
-    // After this, no rank reads another rank's degrees.
+    // After this barrier, no rank reads another rank's degrees.
     context.comm.barrier();
     Ok(found)
 }

@@ -1,6 +1,6 @@
 //! Sorts bins on a GPU: the host copies a bin's edges to the GPU in lines (groups of 64 edges), and the GPU returns the
-//! bin's rows. A thread that sorts on the GPU has a lane, which is a GPU queue with pinned buffers, and sorts one bin
-//! at a time. If a bin does not fit the GPU because of many repeats, the CPU sorts it.
+//! bin's rows. A thread that sorts on the GPU uses a *lane*, a GPU queue with pinned buffers, and sorts one bin at a
+//! time. If a bin has so many duplicates that it does not fit GPU memory, the CPU sorts it.
 #![allow(unsafe_code)] // kernel launches
 
 pub mod resident;
@@ -17,14 +17,14 @@ use crate::process::threads::on_threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-// Number of words of a result. The kernels have the same number.
+// Number of 32-bit words of a result; the kernels have the same constant.
 const RESULT_WORDS: usize = 4;
 /// Division of the GPU's memory for sorting.
 #[derive(Debug, Clone, Copy)]
 pub struct SortPlan {
     lanes: usize,
     threads: usize,
-    /// Maximum number of lines (groups of 64 edges) of a bin. `rows` is the maximum number of rows of a bin.
+    /// Maximum number of lines (groups of 64 edges) in a bin. `rows` is the maximum number of rows in a bin.
     lines: u64,
     rows: u64,
     /// Number of rows of the graph if degrees are counted on the GPU, else 0.
@@ -34,7 +34,7 @@ pub struct SortPlan {
 }
 
 impl SortPlan {
-    /// Returns the number of lanes: bins that are sorted at the same time.
+    /// Returns the number of lanes (GPU queues), which is the number of bins that are sorted at the same time.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
@@ -43,7 +43,7 @@ impl SortPlan {
 /// The sorters of all threads. Some threads sort on a GPU, each with a lane (GPU queue), and the others on the CPU.
 pub struct Sorters<'w> {
     lanes: Vec<SortLane<'w>>,
-    /// Number of threads that sort on the CPU, because they have no lane (GPU queue).
+    /// Number of threads without a lane (GPU queue), which sort on the CPU.
     others: usize,
     degrees: DeviceSlice<u32>,
     weighted: bool,
@@ -88,14 +88,14 @@ const _: () = assert!(size_of::<KernelBin>() == 96, "the kernels have a static_a
 /// Result of sorting a bin on the GPU.
 struct SortedOnGpu {
     unit: KernelBin,
-    /// Number of edges with repeats. `distinct` is the number without repeats.
+    /// Number of edges in the bin, including duplicates. `distinct` is their number without duplicates.
     edges: u32,
     distinct: u32,
-    /// Time that copying the edges to the GPU took.
+    /// Duration of copying the edges to the GPU.
     uploaded: Duration,
 }
 
-/// Sorter of one thread, which sorts bins with the thread's lane (GPU queue).
+/// Sorter of one thread, which sorts bins through the thread's lane (GPU queue).
 struct SortLane<'w> {
     kernels: Arc<SortKernels>,
     lane: Lane<'w>,
@@ -105,22 +105,22 @@ struct SortLane<'w> {
     /// Sorter on the CPU, for bins that do not fit the GPU.
     cpu: Box<dyn SortBin>,
     weighted: bool,
-    /// Number of bins sorted on the GPU. `left` is the number sorted on the CPU, and `times` are the total times of
-    /// copying edges, of sorting, of waiting for the bins before, and of copying rows back.
+    /// Number of bins sorted on the GPU. `left` is the number of bins sorted on the CPU instead. `times` contains four
+    /// total times: for copying edges, sorting, waiting for earlier bins, and copying rows back.
     bins: u32,
     left: u32,
     times: [Duration; 4],
 }
 
 impl<'w> Sorters<'w> {
-    /// Returns the bytes of GPU memory with which each of `lanes` lanes (GPU queues) has room for any of the `bins`. A
-    /// bin has up to `lines` lines (groups of 64 edges).
+    /// Returns the number of bytes of GPU memory that `lanes` lanes (GPU queues) need so that each can sort any of the
+    /// `bins`. A bin has up to `lines` lines (groups of 64 edges).
     pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize, weighted: bool) -> u64 {
         slice_bytes::<u32>(rows) + lanes as u64 * SortBuffers::bytes(lines, bins.most_rows(), weighted)
     }
 
-    /// Plans one or more lanes (GPU queues) for bins of up to `most` lines (groups of 64 edges) without weights, and
-    /// memory for the degrees of all rows. Returns `None` if that does not fit.
+    /// Plans one or more lanes (GPU queues), and memory for the degrees of all rows. Bins have up to `most` lines
+    /// (groups of 64 edges), and edges have no weights. Returns `None` if these do not fit GPU memory.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
         let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
         let lanes = free / SortBuffers::bytes(most.max(1), bins.most_rows(), false);
@@ -130,8 +130,9 @@ impl<'w> Sorters<'w> {
         (lanes > 0 && most < 1 << 24).then_some(plan)
     }
 
-    /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads. The largest bin has `most` lines
-    /// (groups of 64 edges); `weighted` says whether edges have weights. Returns `None` if GPU memory is too small.
+    /// Prepares to sort the `bins` of a graph of `rows` rows with up to `threads` threads. The largest bin has `most`
+    /// lines (groups of 64 edges); `weighted` says whether edges have weights. Returns `None` if GPU memory is too
+    /// small.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -147,8 +148,8 @@ impl<'w> Sorters<'w> {
         gpu.begin("sort", plan, Sorters::new)
     }
 
-    /// Plans lanes (GPU queues) for bins of up to `most` lines (groups of 64 edges). If memory is scarce, it plans only
-    /// for the lines that `bins` would have without repeats. Returns `None` if that does not fit either.
+    /// Plans lanes (GPU queues) for bins of up to `most` lines (groups of 64 edges). If memory is scarce, plans only
+    /// for the number of lines that `bins` would have without duplicates. Returns `None` if these do not fit either.
     fn plan(
         workspace: &Workspace,
         bins: &Bins,
@@ -158,7 +159,7 @@ impl<'w> Sorters<'w> {
         weighted: bool,
     ) -> Option<SortPlan> {
         let most_lanes = workspace.uploader.shape().0.min(threads);
-        // Every thread that filled bins has left a partly filled line in each bin.
+        // Every thread that filled bins may have left a partly filled line in each bin.
         let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
         let most_rows = bins.most_rows();
         let free = workspace.arena.free();
@@ -171,8 +172,8 @@ impl<'w> Sorters<'w> {
             SortPlan { lanes, threads, lines, rows: most_rows, degrees, weighted }
         };
         let plans: Vec<SortPlan> = choices.iter().map(plan).filter(|plan| plan.lanes > 0).collect();
-        // A lane (GPU queue) for every thread is best. Counting degrees on the GPU is worth more than lanes beyond the
-        // fourth.
+        // Best is a lane (GPU queue) for every thread. Counting degrees on the GPU saves more time than lanes beyond
+        // the fourth.
         let all = plans.iter().find(|plan| plan.lanes == most_lanes && (plan.degrees > 0 || rows == 0));
         let some = || plans.iter().rev().find(|plan| plan.degrees > 0 && plan.lanes >= most_lanes.min(4));
         let full = all.or_else(some);
@@ -227,7 +228,7 @@ impl<'w> Sorters<'w> {
         lanes.chain(sorters(self.others, self.weighted)).collect()
     }
 
-    /// Adds the degrees that were counted on the GPU to `degrees`.
+    /// Adds the degrees counted on the GPU to `degrees`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -285,7 +286,7 @@ impl SortBin for &mut SortLane<'_> {
 }
 
 impl SortLane<'_> {
-    /// Adds the times that a bin took.
+    /// Adds the times of one bin to the totals.
     fn add_times(&mut self, times: [Duration; 4]) {
         self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
         self.bins += 1;
@@ -296,8 +297,8 @@ impl SortLane<'_> {
         tracing::debug!(bins = self.bins, left = self.left, upload, sort, wait, download, "a lane's sort");
     }
 
-    /// Sorts a bin, and leaves its rows in the GPU memory of this lane (GPU queue). Returns `None` if the bin does not
-    /// fit there.
+    /// Sorts a bin. The rows stay in the GPU memory of this lane (GPU queue). Returns `None` if the bin does not fit
+    /// there.
     fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedOnGpu>> {
         let (lines, room) = (bin.lines(), self.room);
         if (lines * room.line_words) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
@@ -352,8 +353,8 @@ impl SortLane<'_> {
         self.gather_device_lines(bin, (sent / self.room.line_words as u64) as u32)
     }
 
-    /// Copies the bin's lines (groups of edges) that are on GPUs to this lane's GPU memory, where the first becomes
-    /// line `at`.
+    /// Copies those of the bin's lines (groups of 64 edges) that are in GPU memory to this lane's buffer, from line
+    /// `at` on.
     fn gather_device_lines(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
         let SortLane { lane, room, kernels, .. } = self;
         let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };
@@ -362,7 +363,7 @@ impl SortLane<'_> {
                 lane.put(&mut &[run.first, at, run.lines, 0][..], usize::MAX)?;
                 at += run.lines;
             }
-            // A run has at least one line, so `out`, which is not in use yet, has room for these words.
+            // `out` is not in use yet. The four words per run fit in it, because a run has at least one line.
             lane.send(room.out)?;
             let grid = lane.queue().grid(runs.len() as u64 * u64::from(THREADS));
             let arguments =
@@ -391,7 +392,7 @@ impl SortLane<'_> {
             kernels.scan.launch(queue, ends, room.sums)?;
             queue.launch(&kernels.fill_rows, edges, (bin,))?;
             queue.launch(&kernels.sort_short_rows, by_row, (bin,))?;
-            // Only the GPU knows how many rows of the next two kinds there are, so the grids are for all rows.
+            // Only the GPU knows the number of rows for the next two kernels, so the grids are for all rows.
             queue.launch(&kernels.sort_warp_rows, queue.grid(u64::from(bin.rows) * 32), (bin,))?;
             queue.launch(&kernels.sort_block_rows, queue.grid(u64::from(bin.rows) * 256), (bin,))?;
             kernels.scan.launch(queue, starts, room.sums)?;

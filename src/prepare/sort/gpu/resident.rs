@@ -1,5 +1,5 @@
-//! Sorts bins into rows that stay in GPU memory or host memory, where a task uses them. The rows are in no file, so a
-//! job that dies must prepare its graph again.
+//! Sorts bins into rows that stay in GPU memory or host memory for the tasks of the job. The rows are not written to
+//! files, so a job that is restarted must prepare its graph again.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{SortLane, SortedOnGpu, Sorters};
@@ -14,21 +14,21 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-/// The bins to sort, and the blocks to which the bins belong.
+/// The bins to sort, and the blocks that contain the bins.
 #[derive(Clone, Copy)]
 pub struct Build<'a, 'p> {
-    /// Bins of edges; all edges must be in them.
+    /// Bins, which must already contain all edges.
     pub partition: &'a Partition<'p>,
     /// Division of the rows into bins.
     pub bins: &'a Bins,
     /// Division of the rows into blocks.
     pub layout: &'a Layout,
-    /// True for each block that this rank builds.
+    /// For each block, whether this rank builds it.
     pub wanted: &'a [bool],
 }
 
-/// Returns, for each block, its number of rows and an upper bound of its entries; `lines` has the number of lines
-/// (groups of 64 edges) of each bin.
+/// Returns, for each block, its number of rows and an upper bound on its number of entries; `lines` is the number of
+/// lines (groups of 64 edges) in each bin.
 pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize> {
     let mut entries = vec![0; layout.blocks()];
     bins.block_of.iter().zip(lines).for_each(|(&block, lines)| entries[block] += lines * LINE as u64);
@@ -36,21 +36,21 @@ pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize>
     entries.into_iter().enumerate().map(size).collect()
 }
 
-/// Maximum number of parts in which pages of bins become pages of rows. Linux allows a process 65,530 mappings, and
-/// each part becomes a separate mapping.
+/// Maximum number of moves of memory pages from bins to rows. Each move creates a separate mapping, and Linux limits a
+/// process to 65,530 mappings.
 const MOST_MOVES: usize = 1 << 14;
 
-/// Number of u64 values in the summary of degrees that a kernel returns: the sum, the largest degree, and the number of
-/// wedges in 128 bits.
+/// Number of u64 values in the summary of degrees that a kernel returns: the sum of all degrees, the largest degree,
+/// and the 128-bit number of wedges.
 pub(super) const SUMS: u64 = 4;
 
 impl Sorters<'_> {
     /// Sorts all bins of this rank into `memory` on the GPU, and returns the number of entries of each block. `memory`
-    /// must begin at the start of the arena and have room for blocks of the sizes that [`most_sizes`] returns. The plan
-    /// must come from [`Sorters::plan_all`].
+    /// must begin at the start of the arena, and must be large enough for blocks of the sizes that [`most_sizes`]
+    /// returns. The plan must come from [`Sorters::plan_all`].
     ///
     /// # Errors
-    /// [`Error::Lost`], and a stop that `watch` reports.
+    /// [`Error::Lost`], and cancellation reported by `watch`.
     pub fn keep(&mut self, build: Build<'_, '_>, memory: DeviceSlice<u32>, watch: &dyn Watch) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
         let mut end = 0;
@@ -60,7 +60,7 @@ impl Sorters<'_> {
             start
         });
         let offsets: Vec<u64> = offsets.collect();
-        // Byte in `memory` at which the targets of the bin's block begin.
+        // Byte offset in `memory` of the targets of the bin's block.
         let mut targets = end;
         let room = |placed: &PlacedBin, entries: &[u64]| {
             targets += placed.done.map_or(0, |done| slice_bytes::<u32>(entries[done]));
@@ -86,7 +86,7 @@ impl Sorters<'_> {
     }
 
     /// Sorts all bins of this rank into its `blocks` in host memory, and returns the number of entries of each block.
-    /// The blocks must have room for the sizes that [`most_sizes`] returns. The plan must come from
+    /// The blocks must be allocated with the sizes that [`most_sizes`] returns. The plan must come from
     /// [`Sorters::plan_all`].
     ///
     /// # Errors
@@ -98,14 +98,14 @@ impl Sorters<'_> {
         watch: &dyn Watch,
     ) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
-        // The part of each block that has no rows yet.
+        // The offsets and targets of each block that are not written yet.
         let mut blocks = blocks.iter_mut();
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
         let mut moves = MOST_MOVES;
         let room = |&PlacedBin { bin, block, before, done }: &PlacedBin, entries: &[u64]| {
             let (offsets, targets) = &mut left[block];
-            // The rows take over the pages of the previous block's bins.
+            // The rows reuse the memory pages of the previous block's bins.
             if let Some(done) = done {
                 moves -= build.partition.move_memory(done, targets, moves);
             }
@@ -139,14 +139,14 @@ impl Sorters<'_> {
         self.in_order(build, watch, room, put)
     }
 
-    /// Returns the GPU memory with the degrees that were counted on the GPU.
+    /// Returns the GPU memory that contains the degrees counted on the GPU.
     pub fn degrees(&self) -> DeviceSlice<u32> {
         self.degrees
     }
 
-    /// Adds the degrees of the vertices in `share` that other ranks counted to this rank's degrees; `others` is their
-    /// GPU memory. Returns the summary of the sums, and the number of ends of edges. The plan must come from
-    /// [`Sorters::plan_all`], and all bins must be sorted.
+    /// Adds the degrees that other ranks counted for the rows in `share` to this rank's degrees; `others` are the
+    /// degrees in the other ranks' GPU memory. Returns the summary of the sums, and the total number of edge ends. The
+    /// plan must come from [`Sorters::plan_all`], and all bins must be sorted.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -174,9 +174,9 @@ impl Sorters<'_> {
         Ok((DegreeSummary { max_degree: number(1), wedges }, number(0)))
     }
 
-    /// Sorts all bins of this rank. For each bin in order, `room` returns the memory for the bin's rows; `room` gets
-    /// the number of entries of each block so far, this bin included. Then `put` copies the rows there. Returns the
-    /// number of entries of each block.
+    /// Sorts all bins of this rank. For each bin in order, `room` returns the memory for the bin's rows; its arguments
+    /// are the bin and the number of entries of each block so far, including this bin. Then `put` copies the rows to
+    /// this memory. Returns the number of entries of each block.
     fn in_order<R>(
         &mut self,
         build: Build<'_, '_>,
@@ -194,7 +194,7 @@ impl Sorters<'_> {
     }
 }
 
-/// State that all lanes (GPU queues of threads) share while they sort.
+/// State that the lanes (GPU queues of threads) share while they sort.
 struct SharedBins<'a, 'p, F> {
     build: Build<'a, 'p>,
     /// Indices of the bins of this rank.
@@ -203,8 +203,8 @@ struct SharedBins<'a, 'p, F> {
     gate: Gate<BinTurn<F>>,
 }
 
-/// State that gives the bins their positions, in order. The position of a bin depends on the number of entries in the
-/// bins before it, which is known once they are sorted.
+/// State for assigning positions to bins, in order. The position of a bin depends on the number of entries in the bins
+/// before it, which is unknown until these are sorted.
 struct BinTurn<F> {
     next: usize,
     /// Index of the block of the previous bin.
@@ -214,7 +214,7 @@ struct BinTurn<F> {
     room: F,
 }
 
-/// A bin that has a position: its block, and the number of the block's entries (neighbours) before the bin.
+/// A bin with its position: its block, and the number of the block's entries (neighbours) before the bin.
 struct PlacedBin {
     bin: usize,
     block: usize,
@@ -250,8 +250,8 @@ impl<R, F: FnMut(&PlacedBin, &[u64]) -> R> SharedBins<'_, '_, F> {
         lane.lane.finish()
     }
 
-    /// Waits until the bins before `bin` have their positions, and then gives `bin` a position with room for `entries`
-    /// entries. Returns `None` if another thread has failed.
+    /// Waits until the bins before `bin` have their positions, and then assigns a position and memory for `entries`
+    /// entries to `bin`. Returns `None` if another thread has failed.
     fn place(&self, bin: usize, entries: u64) -> Option<(PlacedBin, R)> {
         let block = self.build.bins.block_of[bin];
         let is_turn = |turn: &BinTurn<F>| self.mine[turn.next] == bin;

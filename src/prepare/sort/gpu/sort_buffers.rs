@@ -1,23 +1,23 @@
-//! The GPU memory in which a lane, which is the GPU queue of one thread, sorts a bin.
+//! The GPU memory in which a lane (GPU queue of one thread) sorts a bin.
 
 use super::resident;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice, Scan, slices_bytes};
 use crate::prepare::partition::{LINE, line_words};
 
-/// Number of words for results. A summary of degrees must fit in them.
+/// Number of 32-bit words for results. They must be enough for a summary of degrees.
 const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
 
 /// GPU memory in which one lane (GPU queue of one thread) sorts one bin at a time.
 #[derive(Clone, Copy)]
 pub(super) struct SortBuffers {
     pub(super) lines: DeviceSlice<u32>,
-    /// Number of 32-bit words of a line (group of edges of the bin).
+    /// Number of 32-bit words of a line (group of 64 edges).
     pub(super) line_words: usize,
     pub(super) targets: DeviceSlice<u32>,
-    /// Sorted neighbours, and then their weights if edges have weights.
+    /// Sorted neighbours, followed by their weights if edges have weights.
     pub(super) out: DeviceSlice<u32>,
-    /// End of each row. `ends` and the next four arrays have one element for each row.
+    /// End of each row. `ends` and the next four arrays have an element for each row and one more.
     pub(super) ends: DeviceSlice<u32>,
     pub(super) lengths: DeviceSlice<u32>,
     pub(super) starts: DeviceSlice<u32>,
@@ -28,8 +28,8 @@ pub(super) struct SortBuffers {
 }
 
 impl SortBuffers {
-    /// Returns the bytes of GPU memory that a lane (GPU queue) takes to sort bins of up to `lines` lines (groups of 64
-    /// edges) and `rows` rows.
+    /// Returns the number of bytes of GPU memory that a lane (GPU queue) needs to sort bins of up to `lines` lines
+    /// (groups of 64 edges) and `rows` rows.
     pub(super) fn bytes(lines: u64, rows: u64, weighted: bool) -> u64 {
         slices_bytes(lengths(lines, rows, weighted))
     }
@@ -42,14 +42,15 @@ impl SortBuffers {
     }
 }
 
-/// Returns the number of words of each slice of a lane's GPU memory.
+/// Returns the number of 32-bit words of each array in a lane's GPU memory.
 fn lengths(lines: u64, rows: u64, weighted: bool) -> [u64; 10] {
     let (entries, by_row) = (lines * LINE as u64 * entry_words(weighted), rows + 1);
     let (lines, sums) = (lines * line_words(weighted) as u64, Scan::scratch(by_row));
     [lines, entries, entries, sums, WORDS_OF_ROOM, by_row, by_row, by_row, by_row, by_row]
 }
 
-/// Returns the number of words of an entry while it is sorted: a neighbour, and a weight if edges have weights.
+/// Returns the number of 32-bit words of an entry while it is sorted: one for the neighbour, and one for the weight if
+/// edges have weights.
 fn entry_words(weighted: bool) -> u64 {
     if weighted { 2 } else { 1 }
 }

@@ -1,5 +1,5 @@
-//! Appends batches of entries of the lower half, in order, to the upper rows of a window in GPU memory. A window is the
-//! range of rows that one pass builds.
+//! Appends batches of entries of the lower half, in order, to the upper rows of a window (the rows that one pass
+//! builds) in GPU memory.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::TransposeWork;
@@ -12,15 +12,15 @@ use crate::memory::{bytes_of, bytes_of_mut};
 use crate::prepare::gate::Gate;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// State that makes lanes (GPU queues of threads) append their batches in order.
+/// State shared by the lanes (GPU queues of threads) for appending their batches in order.
 #[derive(Default)]
 struct AppendTurn {
     next: usize,
-    /// Event that is done when all batches before `next` are appended.
+    /// Event that is recorded after the batches before `next` are appended.
     last: Option<Event>,
 }
 
-/// Appends, in order, the batches that may have entries of the window (the rows that this pass builds).
+/// Appends, in order, the batches that may contain entries of the window (the rows that this pass builds).
 pub(super) fn append(
     lanes: &mut [TransposeLane<'_>],
     kernels: &TransposeKernels,
@@ -65,14 +65,14 @@ pub(super) fn append(
     })
 }
 
-/// Returns the batches that may have entries of the window. These come from the lower rows of vertices larger than the
-/// window's first vertex, so earlier batches have none.
+/// Returns the batches that may contain entries of the window. Its entries come from lower rows of vertices with larger
+/// ids than the window's first vertex, so earlier batches contain none.
 pub(super) fn batches_of<'t>(work: TransposeWork<'t, '_>, rows: WindowRows) -> &'t [Batch] {
     &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..]
 }
 
-/// Copies a batch to `out`: the start of each row among the batch's entries, the end of the last row, then the entries.
-/// Returns the number of words.
+/// Copies a batch to `out`: the start of each row in the batch's entries, the end of the last row, and the entries.
+/// Returns the number of 32-bit words.
 pub(super) fn copy(lower: &BlockStore, batch: &Batch, out: &mut [u32]) -> Result<usize> {
     let (block, entries) = (lower.block(batch.block), &batch.entries);
     let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);

@@ -1,5 +1,5 @@
-//! Computes the start and the end of each row among the entries of a window, from the lengths of rows. A window is the
-//! range of rows that one pass builds. All lanes (GPU queues of threads) share the work.
+//! Computes the start and the end of each row in the entries of a window (the rows that one pass builds), from the row
+//! lengths. All lanes (GPU queues of threads) share the work.
 
 use super::super::TransposeWork;
 use super::TransposeLane;
@@ -7,20 +7,20 @@ use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Position of a window (the rows that one pass builds) among the upper rows, for computing the bounds of its rows.
+/// Position of a window (the rows that one pass builds) in the upper half, for computing the start and end of its rows.
 pub(super) struct Position<'t, 'a> {
     pub(super) work: TransposeWork<'t, 'a>,
     pub(super) bins: Range<usize>,
     /// First row of the window.
     pub(super) first: u64,
-    /// Number of words in a slot (buffer of a lane).
+    /// Number of 32-bit words in a slot (buffer of a lane).
     pub(super) slot: usize,
 }
 
 impl Position<'_, '_> {
-    /// Computes the start of each row among the entries of the window, or its end if `ends` is 1. It takes bins from
-    /// the counter `next` until there are no more. When a slot (buffer) is full, it calls `send` with the first row in
-    /// the slot, counted from the window's first row, and the number of rows.
+    /// Computes the start of each row in the entries of the window, or its end if `ends` is 1. Bins are claimed by
+    /// means of the counter `next` until none is left. When a slot (buffer) is full, calls `send` with three arguments:
+    /// the lane, the index (in the window) of the first row in the slot, and the number of rows.
     pub(super) fn bounds(
         &self,
         on_gpu: &mut TransposeLane<'_>,

@@ -1,12 +1,12 @@
 //! Builds the upper half on a GPU. Batches of the lower half are copied to the GPU and appended there to the rows of a
-//! window, which is the range of rows that one pass builds. The rows are then sorted, and copied back as a whole. Each
-//! host thread has a lane: a GPU queue with slots (buffers for one batch each).
+//! window (the rows that one pass builds). The finished rows are sorted and copied back. Each host thread uses a
+//! *lane*: a GPU queue with slots (buffers for one batch each).
 //!
-//! A GPU moves entries in its own memory a hundred times faster than the host can copy them to it. Each window copies
-//! the lower half to the GPU once more, so a window has as many rows as fit. For E edges, 4·E bytes go to the GPU for
-//! each window, and 4·E bytes come back in total. If edges have weights, the lower half is copied again with its
-//! weights once rows are sorted, and each weight is put where its entry is found. That is 8·E more bytes to the GPU for
-//! each window, and 4·E more bytes back.
+//! A GPU moves entries in its own memory a hundred times faster than the host can copy them to it. The lower half is
+//! copied to the GPU for each window, so a window contains as many rows as fit. For E edges, 4·E bytes are copied to
+//! the GPU for each window, and 4·E bytes are copied back in total. If edges have weights, the lower half is copied
+//! again, with its weights, after rows are sorted. Each weight is then written to the position of its entry. That is
+//! 8·E more bytes to the GPU for each window, and 4·E more bytes back.
 #![allow(unsafe_code)] // kernel launches
 
 mod append;
@@ -31,13 +31,13 @@ use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Slots (buffers for one batch each) take at most 1/`PART` of the GPU's memory.
+/// Divisor that limits the memory of slots (buffers for one batch each): they use at most 1/`PART` of the GPU's memory.
 const PART: u64 = 8;
 
-/// Number of words of the smallest useful slot (buffer for one batch).
+/// Minimum number of 32-bit words of a slot (buffer for one batch).
 const LEAST_SLOT: u64 = 1 << 10;
 
-/// Maximum number of words of the rows of a window, because the position of a word is a u32.
+/// Maximum number of 32-bit words for the rows of a window, because the position of a word is a u32.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
 /// Host version of the kernels' struct `Window`.
@@ -63,7 +63,7 @@ struct TransposeKernels {
     sort_rows: Kernel,
 }
 
-/// A thread's lane (GPU queue), with a GPU buffer for each of the lane's pinned buffers (slots).
+/// A thread's lane (GPU queue), with a GPU buffer for each of the lane's slots (pinned buffers).
 struct TransposeLane<'w> {
     lane: Lane<'w>,
     slots: Vec<DeviceSlice<u32>>,
@@ -73,14 +73,14 @@ struct TransposeLane<'w> {
 struct Transposer<'w> {
     kernels: TransposeKernels,
     lanes: Vec<TransposeLane<'w>>,
-    /// Number of words that are used of each slot (buffer for one batch).
+    /// Number of 32-bit words that are used in each slot (buffer for one batch).
     slot: usize,
     rows: DeviceSlice<u32>,
     differs: DeviceSlice<u32>,
 }
 
 /// Builds the wanted blocks of the upper half on the GPU. Returns `None` if the GPU's memory is too small for the
-/// largest bin that has several rows.
+/// largest bin with several rows.
 ///
 /// # Errors
 /// Errors of [`Transpose::build`], and [`Error::Lost`].
@@ -137,7 +137,7 @@ impl<'w> Transposer<'w> {
         let room = arena.free() / PART;
         let slots = lanes.first().map_or(1, Lane::slots) as u64;
         let slot = lanes.first().map_or(0, Lane::slot_words) as u64;
-        // With little memory, slots (buffers) are shorter. They do not become even shorter to make room for more lanes.
+        // If memory is scarce, slots (buffers) are shortened so that one lane fits, but not further to fit more lanes.
         let slot = slot.min(room / slots / 4);
         if slot < LEAST_SLOT {
             return Ok(None);
@@ -159,7 +159,7 @@ impl<'w> Transposer<'w> {
         let spans = &work.transpose.bins.spans;
         let (first, end) = (spans[bins.start].rows.start, spans[bins.end - 1].rows.end);
         let count: u64 = work.entries[bins.clone()].iter().sum();
-        // Alignment takes no room, because the parts before are words, too.
+        // No padding is needed, because all parts are arrays of 32-bit words.
         let ends = self.rows.part(0..end - first);
         let entries = self.rows.part(end - first..end - first + count);
         let weights = self.rows.part(end - first + count..end - first + 2 * count);
@@ -209,8 +209,8 @@ impl<'w> Transposer<'w> {
         self.write(work, bins, entries, weights, files)
     }
 
-    /// Copies the entries of a window, and their weights if edges have weights, from the GPU to their files. If there
-    /// are several blocks, they are written in parallel, one block for each lane (thread).
+    /// Copies the entries of a window, and their weights if edges have weights, from the GPU to their files. Several
+    /// blocks are written in parallel, one block at a time per lane (thread).
     fn write(
         &mut self,
         work: TransposeWork<'_, '_>,
@@ -226,7 +226,7 @@ impl<'w> Transposer<'w> {
             let start = sum(bins.start..of.start);
             let range = start..start + sum(of.clone());
             let part = entries.part(range.clone());
-            // Appending nothing begins the block even if it has no entries.
+            // Appending nothing begins the block, which matters if it has no entries.
             files.append(of.start, &[], &[])?;
             let mut append = |targets: &[u32], weights: &[u32]| {
                 files.append(of.start, targets, weights)?;
@@ -258,15 +258,15 @@ impl<'w> Transposer<'w> {
     }
 }
 
-/// Runs `work` for every lane (GPU queue) on its own thread, with a counter that all lanes share. When it returns, all
-/// work that the lanes queued on the GPU is done.
+/// Runs `work` for every lane (GPU queue) on its own thread, with a counter shared by all lanes. When this returns, all
+/// work that the lanes queued on the GPU is complete.
 fn on_all_lanes(
     lanes: &mut [TransposeLane<'_>],
     work: impl Fn(&mut TransposeLane<'_>, &AtomicUsize) -> Result<()> + Sync,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
     on_threads(lanes.iter_mut(), |lane| {
-        // If one lane fails, the others find no work left. Half of the maximum leaves the counter room to grow.
+        // If one lane fails, make the others find no work left. With half of the maximum, the counter can't overflow.
         work(lane, &next).inspect_err(|_| next.store(usize::MAX / 2, Relaxed))?;
         lane.lane.finish()
     })

@@ -1,4 +1,4 @@
-//! Places the weights of the entries of a window in GPU memory, once the entries are sorted.
+//! Writes the weights of a window's entries to GPU memory, after the entries are sorted.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::TransposeWork;
@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Copies the lower half to the GPU again, with its weights, and puts the weight of each edge at the edge's position in
-/// the window.
+/// Copies the lower half to the GPU again, with its weights. Writes the weight of each edge to the position of the
+/// edge's entry in the window.
 pub(super) fn place_weights(
     lanes: &mut [TransposeLane<'_>],
     kernels: &TransposeKernels,

@@ -1,5 +1,5 @@
-//! Compares lines. A line has the levels of one vertex in all trees that are checked. Levels are stored as numbers
-//! called marks. The loops have constant length and run over plain arrays, so that the compiler vectorizes them.
+//! Vector operations on lines. A line contains the levels of one vertex in all trees that are checked, as marks (level
+//! plus 1). The loops have constant length and run over plain arrays, so that the compiler vectorizes them.
 
 use crate::algo::searches::tree::levels::Mark;
 
@@ -17,9 +17,9 @@ pub(super) enum EdgeOrientation {
     Enter,
 }
 
-/// Raises `gap`, for each tree, to the difference of the levels at the ends of an edge. A difference above 1 breaks
-/// rule 3 or rule 4 of Graph500. A directed edge may lead to any smaller level and may leave an unreached vertex, so in
-/// both cases the difference counts as 0.
+/// For each tree, sets `gap` to the maximum of `gap` and the difference of the levels at the ends of an edge. A
+/// difference above 1 violates rule 3 or rule 4 of Graph500. A directed edge may lead to any smaller level and may
+/// leave an unreached vertex, so in both cases the difference counts as 0.
 #[inline(always)]
 pub(super) fn widen<M: Mark, const W: usize>(
     gap: &mut LevelVector<M, W>,
@@ -38,15 +38,15 @@ pub(super) fn widen<M: Mark, const W: usize>(
     }
 }
 
-/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart;
+/// Returns the index of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart;
 /// `None` if there is no such tree.
 pub(super) fn too_wide<M: Mark, const W: usize>(gap: &LevelVector<M, W>) -> Option<usize> {
     let next = M::of_level(0);
     gap.iter().position(|&gap| gap > next)
 }
 
-/// Returns the mark (level plus 1) that a vertex's parent must have, for each tree: one less than the mark of the
-/// vertex. The result is 0 if the vertex is the root or unreached.
+/// Returns, for each tree, the mark (level plus 1) that the parent of a vertex must have: one less than the mark of the
+/// vertex. It is 0 if the vertex is the root or unreached.
 #[inline(always)]
 pub(super) fn above<M: Mark, const W: usize>(own: &LevelVector<M, W>) -> LevelVector<M, W> {
     let step = M::of_level(0);
@@ -78,7 +78,7 @@ pub(super) fn equal_trees<M: Mark, const W: usize>(line: &LevelVector<M, W>, wan
     rest.iter().enumerate().fold(all, |all, (place, &same)| all | u64::from(same) << place)
 }
 
-/// Returns true if any number in `line` is not 0.
+/// Returns true if any mark in `line` is not 0.
 #[inline(always)]
 pub(super) fn any<M: Mark, const W: usize>(line: &LevelVector<M, W>) -> bool {
     line.iter().fold(false, |any, &mark| any | (mark != M::default()))

@@ -15,7 +15,7 @@ use crate::memory::prefetch;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
 
-/// Prefetch distance, in entries of a row.
+/// Prefetch distance in row entries.
 const AHEAD: usize = 16;
 /// Number of parents in a cache line.
 const PARENTS: u32 = 16;
@@ -46,7 +46,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(TreePass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
-    /// Checks all rows with `threads` threads. Returns the figures of each tree, or a fault.
+    /// Checks all rows with `threads` threads. Returns the number of vertices and the depth of each tree, or a fault.
     pub fn run(self, threads: usize) -> Result<Result<Vec<TreeFigures>, NumberedFault>> {
         let found = check_rows(self.lower, threads, TreeSums::new, |part, sums| self.part(part, sums))?;
         Ok(found.map(|of_threads| {
@@ -60,7 +60,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         let mut fetched = 0;
         for local in part.rows.clone() {
             let v = self.direction.vertex(part.block.first_row + local as u32);
-            // Hardware can't prefetch the parents in 64 trees, because they are too many streams.
+            // The hardware can't prefetch the parents in 64 trees, because these are too many streams.
             let ahead = v / PARENTS + 2;
             if ahead != fetched {
                 fetched = ahead;
@@ -104,7 +104,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
     }
 
     /// Compares the levels of a vertex with the levels of its smaller neighbours, `targets[entries]`. Also looks for
-    /// its parents there. `edges` equals `vertex.edges`, but the compiler sees a constant.
+    /// its parents there. `edges` has the value of `vertex.edges`, but as a constant that is known to the compiler.
     #[inline(always)]
     fn lower_half(
         &self,

@@ -1,4 +1,4 @@
-//! Adds up the figures of trees during the pass over rows.
+//! Computes the number of vertices and the depth of trees during the pass over rows.
 
 use super::TreeFigures;
 use super::level_vector::{LevelVector, any_equal};
@@ -8,7 +8,7 @@ use crate::algo::searches::tree::levels::Mark;
 pub(super) struct TreeSums<M, const W: usize> {
     reached: [u64; W],
     deepest: LevelVector<M, W>,
-    /// Number of vertices that all trees reach, which `reached` leaves out.
+    /// Number of vertices that all trees reach. `reached` does not include them.
     by_all: u64,
 }
 

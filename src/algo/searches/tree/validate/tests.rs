@@ -13,7 +13,7 @@ trait Searches {
 }
 
 impl Searches for Model {
-    /// Finds levels and parents with a plain queue, as an independent answer.
+    /// Finds levels and parents with a plain queue, as an independent reference.
     fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>) {
         let mut levels = vec![None; self.heads.len()];
         let mut queue = VecDeque::from([root]);
@@ -82,13 +82,13 @@ proptest! {
     }
 }
 
-/// Returns a number that looks random but follows from `i`.
+/// Returns a pseudorandom number that depends only on `i`.
 fn mixed(i: u32) -> u32 {
     (i.wrapping_mul(0x9e37_79b9) >> 7) ^ i.wrapping_mul(0x85eb_ca6b)
 }
 
 /// Checks paths whose depth is at, below and above the largest level that fits a byte. Vertices are numbered along the
-/// path and at random.
+/// path, and in random order.
 #[test]
 fn paths_may_be_deep() {
     for length in [1u32, 251, 252, 253, 254, 255, 256, 257, 3000, 70_000] {
@@ -135,7 +135,7 @@ fn bytes_are_those_of_whole_lines() {
     assert_eq!(bytes(100, 64, 1000), 6400);
 }
 
-/// A graph for tests of wrong trees. A test makes one tree of a batch wrong and reads the message of the check.
+/// A graph for tests of wrong trees. A test makes one tree of a batch wrong and reads the error message of the check.
 struct Broken {
     model: Model,
     graph: Graph,
@@ -154,7 +154,7 @@ impl Broken {
         self.model.map[id as usize]
     }
 
-    /// Returns the message of the check after `changes`, which are pairs of a vertex and its wrong parent, given by
+    /// Returns the error message of the check after `changes`: pairs of a vertex and its wrong parent, given by their
     /// ids.
     #[track_caller]
     fn said(&self, root: u32, changes: &[(u32, Option<u32>)]) -> String {
@@ -203,8 +203,8 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     );
 }
 
-/// Checks a cycle of six vertices. A search from vertex 10 goes both ways round. A tree that goes too far one way is
-/// wrong.
+/// Checks a cycle of six vertices. A search from vertex 10 follows the cycle in both directions. A tree that goes too
+/// far in one direction is wrong.
 #[test]
 fn a_level_that_is_skipped_is_caught_by_rule_3() {
     let cycle = [[10, 11], [11, 12], [12, 13], [13, 14], [14, 15], [15, 10]];
@@ -216,7 +216,7 @@ fn a_level_that_is_skipped_is_caught_by_rule_3() {
 
 #[test]
 fn direction_counts() {
-    // The cycle 0 -> 1 -> 2 -> 3 -> 0, and an edge 4 -> 0 from a vertex that is unreachable.
+    // The cycle 0 -> 1 -> 2 -> 3 -> 0, and an edge 4 -> 0 from an unreachable vertex.
     let broken = Broken::of(&[[0, 1], [1, 2], [2, 3], [3, 0], [4, 0]], Direction::Directed);
     assert_eq!(
         broken.said(0, &[(4, Some(0))]),
@@ -239,7 +239,7 @@ fn direction_counts() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Exactly one tree is right. The check refuses any other parent of any vertex.
+    /// Checks that exactly one tree is accepted: any other parent of any vertex is rejected.
     #[test]
     fn any_other_parent_is_refused(
         edges in prop::collection::vec((0u32..60, 0u32..60).prop_map(|(u, v)| [u, v]), 1..200),

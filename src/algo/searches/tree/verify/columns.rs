@@ -1,5 +1,5 @@
-//! Reads the columns of parents and levels of several sources. The values of a vertex for all sources are side by side,
-//! in the order of vertices.
+//! Reads the columns of parents and levels of several sources. The values of a vertex for all sources are stored side
+//! by side, and vertices are in the order of descending degree.
 
 use super::SourceChecked;
 use super::reader::{self, UNREACHED};
@@ -13,19 +13,18 @@ use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of vertices that a thread takes at a time.
+/// Number of vertices that a thread processes at a time.
 const PART: usize = 1 << 14;
 
 /// The parents and levels of several sources, as read from their columns.
 pub(super) struct TreeColumns<'a> {
     pub places: &'a Places,
     pub sources: &'a [SourceChecked],
-    /// Root of each source's tree, as a place (a position in the order of vertices); `None` for a source without an
-    /// edge.
+    /// Root of each source's tree, as a place (a position in the order of vertices); `None` for a source without edges.
     pub roots: Vec<Option<u32>>,
     /// Level of each vertex, for all sources side by side.
     levels: Buffer<u32>,
-    /// Parent of each vertex, as a position in the order of vertices, for all sources side by side.
+    /// Parent of each vertex as a place (a position in the order of vertices), for all sources side by side.
     parents: Buffer<u32>,
 }
 
@@ -64,27 +63,27 @@ impl<'a> TreeColumns<'a> {
         Ok(TreeColumns { places, sources, roots, levels, parents })
     }
 
-    /// Returns the levels of the vertex at position `place` in the order of vertices, one for each source.
+    /// Returns the levels of the vertex at `place` (its position in the order of vertices), one for each source.
     #[inline]
     pub fn levels(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.levels[place as usize * of..][..of]
     }
 
-    /// Returns the parents of the vertex at position `place` in the order of vertices, one for each source. A parent is
-    /// also given as a position.
+    /// Returns the parents of the vertex at `place` (its position in the order of vertices), one for each source. The
+    /// parents are places, too.
     #[inline]
     pub fn parents(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.parents[place as usize * of..][..of]
     }
 
-    /// Converts a fault in tree number `number` into an error.
+    /// Converts a fault in the tree with index `number` into an error.
     pub fn wrong(&self, number: usize, fault: TreeFault) -> Error {
         fault.of_source(&self.sources[number].output.source.to_string(), &|place| self.places.name(place))
     }
 
-    /// Checks that the level of each vertex is one more than the level of its parent. Then parents form no cycle,
+    /// Checks that the level of each vertex is one more than the level of its parent. Then the parents form no cycle,
     /// because only the root has level 0.
     ///
     /// # Errors
@@ -98,8 +97,8 @@ impl<'a> TreeColumns<'a> {
         least.into_iter().flatten().min().map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
     }
 
-    /// Returns the first tree in which the level of `vertex` is not one more than the level of its parent, with the
-    /// fault.
+    /// Returns the index of the first tree in which the level of `vertex` is not one more than the level of its parent,
+    /// with the fault.
     fn step(&self, vertex: u32) -> Option<NumberedFault> {
         let steps = self.levels(vertex).iter().zip(self.parents(vertex)).enumerate();
         steps.filter(|(_, (level, _))| **level != UNREACHED).find_map(|(number, (&level, &parent))| {

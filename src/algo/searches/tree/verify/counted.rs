@@ -1,5 +1,5 @@
-//! The last checks of trees, after the pass over all edges. The pass must have seen the edge from every parent, and the
-//! reported figures must match the columns.
+//! Final checks of trees, after the pass over all edges. The pass must have seen the edge from every parent, and the
+//! reported statistics must match the columns.
 
 use super::SourceChecked;
 use super::columns::TreeColumns;
@@ -13,11 +13,11 @@ use crate::graph::direction::Direction;
 use crate::process::signals;
 use std::ops::RangeInclusive;
 
-/// Checks that the pass over the edges saw an edge from the parent of every vertex. Then compares the reported figures
-/// with the columns.
+/// Checks that the pass over the edges saw an edge from the parent of every vertex. Then compares the reported
+/// statistics with the columns.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] if an edge is missing or a figure differs.
+/// [`crate::Error::Validation`] if an edge is missing or a number differs.
 pub(super) fn compare(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
     let mut wrong = seen.wrong;
     let mut figures: Vec<TreeCounts> = columns.sources.iter().map(TreeCounts::new).collect();
@@ -42,7 +42,7 @@ pub(super) fn compare(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &P
         let edges = match results.info.direction {
             // In an undirected graph, both ends of an edge are reached, or neither is.
             Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
-            // Repeated edges count once in the reported figure.
+            // The reported number counts repeated edges once.
             Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
         };
         figures.check(reported, columns.roots[number].is_some(), &edges)?;
@@ -50,7 +50,7 @@ pub(super) fn compare(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &P
     Ok(())
 }
 
-/// Figures of one tree, counted in its columns.
+/// Statistics of one tree, counted in its columns.
 struct TreeCounts {
     reached: u64,
     depth: u64,
@@ -77,7 +77,7 @@ impl TreeCounts {
         let SourceChecked { output: of_job, frontiers } = reported;
         let wrong = |what: String| Err(differs(of_job.source, &what));
         if !has_edges {
-            // A root without an edge has no place (position in the order of vertices).
+            // A root without edges has no place (position in the order of vertices).
             let is_alone = (of_job.reached, of_job.depth, of_job.edges, reached) == (1, 0, 0, 0);
             return if is_alone { Ok(()) } else { wrong("it has no edge but reached other vertices".into()) };
         }

@@ -11,25 +11,25 @@ use crate::graph::direction::Direction;
 use crate::memory::{Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Prefetch distance, in entries of a row.
+/// Prefetch distance in row entries.
 const AHEAD: usize = 8;
 /// Number of 32-bit values in a cache line.
 const LINE: usize = 16;
 
-/// Findings of the pass over the edges.
+/// Results of the pass over the edges.
 pub(super) struct PassResult {
-    /// For each vertex a bit per tree, which is set once the pass sees an edge from the parent to the vertex.
+    /// A bit for each vertex and tree, which is set once the pass sees an edge from the parent to the vertex.
     parents: Buffer<AtomicU32>,
     /// The first fault, in the order of trees and then of rules.
     pub wrong: Option<NumberedFault>,
     /// For each tree, the number of edges that leave reached vertices. Counted only if the graph is directed.
     pub edges: Vec<u64>,
-    /// Upper bound of the number of repeated edges in the pass.
+    /// Upper bound on the number of repeated edges in the pass.
     pub repeats: u64,
 }
 
 impl PassResult {
-    /// Returns true if the pass saw an edge from the parent of `vertex` in tree number `tree` to `vertex`.
+    /// Returns true if the pass saw an edge to `vertex` from its parent in the tree with index `tree`.
     pub fn parent(&self, vertex: u32, tree: usize) -> bool {
         let bit = vertex as usize * self.edges.len() + tree;
         self.parents[bit / 32].load(Relaxed) >> (bit % 32) & 1 == 1
@@ -70,7 +70,7 @@ pub(super) fn pass(
     Ok(PassResult { parents, wrong, edges, repeats })
 }
 
-/// Checks edges against trees. Each thread has one.
+/// Checks edges against trees. Each thread has its own checker.
 struct TreeEdgeChecker<'a> {
     columns: &'a TreeColumns<'a>,
     parents: &'a [AtomicU32],
@@ -84,7 +84,7 @@ impl<'a> TreeEdgeChecker<'a> {
         TreeEdgeChecker { columns, parents, direction, wrong: None, edges: vec![0; columns.sources.len()] }
     }
 
-    /// Checks the edges in some rows of a prepared graph.
+    /// Checks the edges in a range of rows of a prepared graph.
     fn rows(&mut self, part: &RowPart<'_>) {
         for (v, enters, neighbours) in part.each_row(self.direction) {
             for (entry, &w) in neighbours.iter().enumerate() {
@@ -118,8 +118,8 @@ impl<'a> TreeEdgeChecker<'a> {
         }
     }
 
-    /// Records the fault that the edge from `from` to `to` shows, unless an earlier one is recorded. Faults are ordered
-    /// by tree, then by rule.
+    /// Records the fault that the edge from `from` to `to` proves, unless an earlier fault is recorded. Faults are
+    /// ordered by tree, then by rule.
     #[cold]
     fn note(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));

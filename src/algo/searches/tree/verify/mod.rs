@@ -21,18 +21,18 @@ use serde::{Deserialize, Serialize};
 /// Result of the search from one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceOutput {
-    /// Id of the source in the input.
+    /// Input id of the source.
     pub source: InputId,
     /// Number of reached vertices, including the source.
     pub reached: u64,
     /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Number of input edges between reached vertices. Repeated edges count, loops do not. In a directed graph, the
-    /// number of distinct edges that leave reached vertices.
+    /// Number of input edges between reached vertices. Repeated edges count, self-loops do not. In a directed graph,
+    /// the number of distinct edges that leave reached vertices.
     pub edges: u64,
 }
 
-/// Figures that the job reports about one source, for the check of its tree.
+/// Statistics that the job reports about one source, for the check of its tree.
 pub(super) struct SourceChecked {
     /// Result that the job reports for the source.
     pub output: SourceOutput,
@@ -43,7 +43,7 @@ pub(super) struct SourceChecked {
 /// Maximum number of sources in one pass over the edges. For 64 sources, the levels of a vertex fill a few cache lines.
 const MOST: usize = 64;
 
-/// Bytes of the buffers through which a thread reads the two columns of a source.
+/// Size in bytes of the buffers through which a thread reads the two columns of a source.
 const READING: u64 = 2 * read::READING;
 
 /// Checks the columns of all sources in `found` against the edges. `algorithm` is the name of the table. Returns a
@@ -61,7 +61,7 @@ pub(super) fn trees(
     let reading = edges.scratch_bytes(threads).max(READING * threads as u64);
     let _reading = budget.reserve(reading, "reading edges and results again")?;
     let places = Places::new(edges, results)?;
-    // Eight sources take 8 * (4 + 4) bytes a vertex for levels and parents, and 8 bits for seen edges.
+    // Eight sources need 8 * (4 + 4) bytes per vertex for levels and parents, and 8 bits for seen edges.
     let of_eight = 65 * places.vertices().max(1);
     let batch = (budget.free().saturating_mul(8) / of_eight).clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {

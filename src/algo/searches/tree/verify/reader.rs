@@ -1,4 +1,4 @@
-//! Reads the parents and levels of one source, and refuses values that no search can have written.
+//! Reads the parents and levels of one source, and rejects values that no search can have written.
 
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 
-/// Number that stands for the level of an unreached vertex. It exceeds every level by more than 1.
+/// Level that represents an unreached vertex. It exceeds every level by more than 1.
 pub(super) const UNREACHED: u32 = 1 << 31;
-/// Number that stands for the parent of an unreached vertex and of a root.
+/// Parent that represents no parent: of an unreached vertex and of a root.
 pub(super) const NOBODY: u32 = ISOLATED;
 
-/// Reads the columns of a source. Calls `put` with each vertex that has an edge, its level and its parent. Vertices are
+/// Reads the columns of a source. Calls `put(vertex, level, parent)` for each vertex that has an edge. Vertices are
 /// places (positions in the order of vertices). Returns the place of the root, or `None` if the root has no edge.
 pub(super) fn read(
     places: &Places,

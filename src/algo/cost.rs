@@ -17,7 +17,7 @@ pub struct GraphSize<'a> {
     /// Number of edges of the simple graph.
     pub edges: u64,
     /// Number of rows in each result column.
-    pub rows: u64,
+    pub column_rows: u64,
     /// Number of ids that the graph maps to vertices.
     pub ids: u64,
     /// Whether the input's ids are sparse. If so, results are written in the order of a stored list of ids.
@@ -68,8 +68,8 @@ impl GraphSize<'_> {
         (width, digits): (u64, u64),
         checkpoint: u64,
     ) -> u64 {
-        let ids = if self.sparse { 8 * self.rows + PAGE } else { 0 };
-        let column = resources.format.row_bytes(width, digits) * self.rows + 2 * PAGE;
+        let ids = if self.sparse { 8 * self.column_rows + PAGE } else { 0 };
+        let column = resources.format.row_bytes(width, digits) * self.column_rows + 2 * PAGE;
         column + ids + (u64::from(resources.trials) + 1) * (checkpoint + PAGE)
     }
 
@@ -172,7 +172,7 @@ mod tests {
                     vertices: degrees.len() as u64,
                     direction: Direction::Undirected,
                     edges: sum.div_ceil(2),
-                    rows: 0,
+                    column_rows: 0,
                     ids: 0,
                     sparse: false,
                     longest_row: 0,

@@ -78,7 +78,7 @@ impl Algorithm for Betweenness {
         Cost {
             disk: graph.column_and_checkpoints(resources, (8, 24), 8 * graph.vertices),
             exchange: trials * sources * (ranks - 1) * 17 * graph.vertices,
-            seconds: (trials as f64 * sources as f64 * searching + COLUMN * graph.rows as f64) / 1e9,
+            seconds: (trials as f64 * sources as f64 * searching + COLUMN * graph.column_rows as f64) / 1e9,
             ..Cost::of("betweenness", host_memory)
         }
     }

@@ -60,7 +60,7 @@ impl Algorithm for Cdlp {
         Cost {
             disk: graph.column_and_checkpoints(resources, (8, 20), 4 * graph.vertices),
             exchange: trials * self.iterations * (ranks - 1) * 4 * graph.vertices,
-            seconds: (counting / resources.all_threads() + COLUMN * graph.rows as f64) / 1e9,
+            seconds: (counting / resources.all_threads() + COLUMN * graph.column_rows as f64) / 1e9,
             ..Cost::of("cdlp", host_memory)
         }
     }

@@ -102,7 +102,7 @@ impl Algorithm for Components {
         Cost {
             disk: graph.column_and_checkpoints(resources, (8, 20), forest),
             exchange: trials * merge::sent(resources.ranks, forest),
-            seconds: (f64::from(resources.trials) * joining + COLUMN * graph.rows as f64) / 1e9,
+            seconds: (f64::from(resources.trials) * joining + COLUMN * graph.column_rows as f64) / 1e9,
             ..Cost::of("components", host_memory)
         }
     }
@@ -173,7 +173,7 @@ fn strong_cost(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     Cost {
         disk: graph.column_and_checkpoints(resources, (8, 20), 4 * graph.vertices),
         exchange: trials * strong::sent(graph.vertices, resources.ranks),
-        seconds: (trials as f64 * finding + COLUMN * graph.rows as f64) / 1e9,
+        seconds: (trials as f64 * finding + COLUMN * graph.column_rows as f64) / 1e9,
         ..Cost::of("strong components", host_memory)
     }
 }

@@ -69,7 +69,7 @@ impl Algorithm for Cores {
             disk: graph.column_and_checkpoints(resources, (8, 20), checkpoint)
                 + graph.column_and_checkpoints(&RankResources { trials: 0, ..*resources }, (8, 20), 0),
             exchange: u64::from(resources.trials) * 4 * away,
-            seconds: (trials * entries as f64 * of_entry + COLUMN * graph.rows as f64) / 1e9,
+            seconds: (trials * entries as f64 * of_entry + COLUMN * graph.column_rows as f64) / 1e9,
             ..Cost::of("cores", host_memory)
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, resources: &RankResources) 
     let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, resources.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));
     let host_memory = DfsWalk::bytes(vertices) + after + PAGE;
-    let rows = graph.rows;
+    let rows = graph.column_rows;
     let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
     let columns = (COLUMNS + more) * (resources.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };

@@ -80,7 +80,7 @@ impl Algorithm for Distances {
             disk: graph.column_and_checkpoints(resources, (8, 20), checkpoint)
                 + 2 * graph.column_and_checkpoints(&no_trial, (4, 10), 0),
             exchange: passes * EXCHANGED * (ranks - 1) * 8 * graph.vertices,
-            seconds: (passes as f64 * pass + COLUMNS_ROW * graph.rows as f64) / 1e9,
+            seconds: (passes as f64 * pass + COLUMNS_ROW * graph.column_rows as f64) / 1e9,
             ..Cost::of("distances", host_memory)
         }
     }

@@ -68,7 +68,7 @@ impl Algorithm for Pagerank {
         Cost {
             disk: graph.column_and_checkpoints(resources, (8, 24), 8 * graph.vertices),
             exchange: trials * self.most_iterations() * (ranks - 1) * 16 * graph.vertices,
-            seconds: (iterations * pulling + COLUMN * graph.rows as f64) / 1e9,
+            seconds: (iterations * pulling + COLUMN * graph.column_rows as f64) / 1e9,
             ..Cost::of("pagerank", host_memory)
         }
     }

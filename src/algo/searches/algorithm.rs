@@ -114,7 +114,7 @@ const PAGE: u64 = 4096;
 /// Returns the cost of a search table, including the checks of trees and the columns. Only rank 0 checks the trees.
 fn cost<T: SearchTask>(table: &T, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (options, search) = (table.options(), table.search_cost(graph, resources));
-    let (vertices, rows, sources) = (graph.vertices, graph.rows, options.origins.count());
+    let (vertices, rows, sources) = (graph.vertices, graph.column_rows, options.origins.count());
     let [most, fewest] = search.bytes;
     let fewest = (fewest + table.tree_bytes(vertices, 1)).max(report_bytes(sources, vertices));
     let trees = if options.validate { T::PLANNED.min(sources.max(1) as usize) } else { 1 };

@@ -274,9 +274,11 @@ impl Algorithm for Sums {
         let ids =
             if matches!(self.weights, Some(WeightSource::Drawn(_))) { InputIds::bytes(graph.vertices) } else { 0 };
         let host_memory = ids + if self.columns { 8 * rows } else { 0 };
-        let columns =
-            [4, 4, 8, 8, 4, 8].map(|width| resources.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
-        let next = self.sources.0.len() as u64 * resources.format.row_bytes(4, 3) * graph.rows;
+        let columns = [4, 4, 8, 8, 4, 8]
+            .map(|width| resources.format.row_bytes(width, 24) * graph.column_rows)
+            .iter()
+            .sum::<u64>();
+        let next = self.sources.0.len() as u64 * resources.format.row_bytes(4, 3) * graph.column_rows;
         let trials = u64::from(resources.trials);
         let units = 64 * graph.blocks + 8 * rows + 4096;
         Cost {

@@ -102,8 +102,9 @@ fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     let merges = is_directed && resources.on_gpu;
     let merging = if merges { MERGED * work.edges / 1e9 / resources.threads as f64 } else { 0.0 };
     let merged = if merges { stored::body_bytes(graph.vertices, graph.edges) + graph.blocks * PAGE } else { 0 };
-    let each =
-        merging + counting(&work, resources) + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
+    let each = merging
+        + counting(&work, resources)
+        + if per_vertex { corners(&work, graph.column_rows, resources) } else { 0.0 };
     Cost {
         host_memory,
         least_host_memory,
@@ -128,10 +129,10 @@ fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     // Only one trial at a time has files of counts.
     let files = 4 * graph.edges + graph.blocks * PAGE;
     let of_vertices =
-        if table.per_vertex { results(graph, resources) } else { 8 * graph.rows * u64::from(graph.sparse) };
+        if table.per_vertex { results(graph, resources) } else { 8 * graph.column_rows * u64::from(graph.sparse) };
     let results = resources.format.row_bytes(20, 31) * graph.edges + of_vertices;
     let work = ExpectedWork::of(graph.degrees);
-    let rows = work.edges + if table.per_vertex { graph.rows as f64 } else { 0.0 };
+    let rows = work.edges + if table.per_vertex { graph.column_rows as f64 } else { 0.0 };
     Cost {
         host_memory,
         least_host_memory,
@@ -171,7 +172,7 @@ fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is
 fn results(graph: &GraphSize<'_>, resources: &RankResources) -> u64 {
     let columns = 2 * resources.format.row_bytes(8, 20) + resources.format.row_bytes(4, 10);
     let row = columns + if graph.sparse { 8 } else { 0 };
-    row * graph.rows + 4 * PAGE
+    row * graph.column_rows + 4 * PAGE
 }
 
 /// Returns the estimated seconds of one trial without counts per vertex.
@@ -281,7 +282,7 @@ mod tests {
             vertices: 60_000,
             direction: Direction::Undirected,
             edges: 900_000,
-            rows: 65_536,
+            column_rows: 65_536,
             ids: 65_536,
             sparse: false,
             longest_row: 1000,

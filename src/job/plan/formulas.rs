@@ -119,7 +119,7 @@ pub(crate) fn size_of<'r>(
         vertices,
         direction,
         edges,
-        rows,
+        column_rows: rows,
         ids,
         sparse,
         longest_row,

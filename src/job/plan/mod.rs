@@ -238,7 +238,7 @@ impl Plan {
             vertices: connected,
             direction,
             edges,
-            rows,
+            column_rows: rows,
             ids,
             sparse,
             longest_row,

@@ -1,17 +1,17 @@
-"""Exact graph algorithms on graphs larger than the GPU and than memory.
+"""Exact graph algorithms on graphs larger than GPU memory and host memory.
 
 >>> import gpugraph
 >>> graph = gpugraph.Graph([(0, 1), (1, 2), (2, 0), (2, 3)])
 >>> graph.triangles().per_vertex
 array([1, 1, 1, 0], dtype=uint64)
 
-- ``Graph`` is built once, from files or from memory. Its methods compute.
-- ``run``, ``plan`` and ``status`` do what the command ``gpugraph`` does with a job.
+- ``Graph`` is built once, from files or from memory. Its methods run algorithms on it.
+- ``run``, ``plan`` and ``status`` run job files as the commands ``gpugraph run``, ``plan`` and ``status`` do.
 - ``listrank`` ranks a linked list.
 - ``Context`` limits memory and threads, chooses the device, and reports progress.
-- ``gpugraph.errors`` has an exception for each kind of error; all are a ``gpugraph.Error``.
+- ``gpugraph.errors`` contains an exception for each kind of error; all are subclasses of ``gpugraph.Error``.
 
-The memory of arrays is used without copies. Arrays of results can't be written to; copy them first.
+gpugraph reads arrays without copying them. Result arrays are read-only; copy an array before you change it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ __all__ = sorted(name for names in _PLACES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
-    # Imported at first use, because the command `gpugraph` does without NumPy and the threads that it starts.
+    # Imported at first use, because the command `gpugraph` does not need NumPy, which starts threads.
     from importlib import import_module
 
     for module, names in _PLACES.items():

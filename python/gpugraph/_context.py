@@ -1,4 +1,4 @@
-"""Contexts: what calls may use of the machine."""
+"""Contexts: limits on memory, threads and devices for calls."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """Limits, device and temporary folder of calls.
+    """Limits, device and temporary folder for calls.
 
-    Calls of one process take turns, because each uses all threads and the whole GPU. Without a context, calls share
-    one with the machine's defaults.
+    Calls in one process run one after another, because each uses all threads and the whole GPU. Calls without a context
+    share a default one.
 
     Args:
-        host_memory: Limit in bytes, or text such as ``"8GiB"``. The default is 80 % of what is free.
-        gpu_memory: The same for the memory of the GPU. The default is 90 % of what is free.
-        threads: Number of threads. 0 stands for all cores that the process may use.
+        host_memory: Limit in bytes, or text such as ``"8GiB"``. The default is 80 % of the free memory.
+        gpu_memory: The same for the memory of the GPU. The default is 90 % of its free memory.
+        threads: Number of threads. 0 means one for each core that the process may use.
         device: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         gpu: Index of the GPU, as ``gpugraph devices`` lists them.
         temporary_folder: Folder for graphs that have no workdir. Choose one on a fast disk: a graph takes about 4 bytes
             an edge there.
-        progress: A function that is called some times a second while a call lasts, with the name of the stage, the
+        progress: A function that is called a few times a second during a call, with the name of the stage, the
             work done, and the total work (0 if it is unknown). It must not call gpugraph. An exception that it raises
             stops the call.
 
     Raises:
-        gpugraph.errors.UsageError: An argument is not valid, or the folder is none.
+        gpugraph.errors.UsageError: An argument is not valid, or ``temporary_folder`` is not a folder.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ _lock = threading.Lock()
 
 
 def context_or_default(context: Optional[Context]) -> Context:
-    """Returns `context`, or else the one that all calls of this process share."""
+    """Returns `context`, or the default context of this process if it is None."""
     global _default
     if context is not None:
         return context

@@ -1,4 +1,4 @@
-"""The extension module. Its names are not for use outside of the package."""
+"""The extension module. It is private to the package."""
 
 from collections.abc import Callable
 from typing import Any, NoReturn, Optional, Union

@@ -39,45 +39,45 @@ PathLike = Union[str, "os.PathLike[str]"]
 class Graph:
     """A graph that is built once and used by many calls.
 
-    Loops and repeated edges are dropped; of repeated edges the smallest weight stays. The graph lies in files that are
-    mapped to memory, so it may be larger than memory.
+    Self-loops are dropped. Of repeated edges, only one with the smallest weight remains. The graph is stored in files that
+    are mapped to memory, so it may be larger than memory.
 
     Args:
         data: Where the edges come from:
 
-            - A path of a file or folder, a pattern such as ``"edges/*.txt.gz"``, or a list of these. The format follows
-              from the ending, unless ``format`` names it.
+            - The path of a file or folder, a pattern such as ``"edges/*.txt.gz"``, or a list of these. The format follows
+              from the file name extension, unless ``format`` names it.
             - An array of shape (m, 2), or a pair of arrays of shape (m,), of dtype uint32, int32, uint64 or int64. They are
               not copied, and must not change while the graph is open. Shorter integers are widened, which copies them. A
-              tuple of two is always such a pair: ``((0, 1), (2, 3))`` has the edges (0, 2) and (1, 3).
-            - A pandas.DataFrame or pyarrow.Table with a row for each edge. Ids that are no integers are numbered in sorted
-              order, and become labels.
-            - A square scipy.sparse matrix, whose stored elements are edges, and their values the weights. If a COO matrix
-              repeats an element, the smallest value stays, while scipy adds them up.
+              tuple of two is always such a pair: ``((0, 1), (2, 3))`` contains the edges (0, 2) and (1, 3).
+            - A pandas.DataFrame or pyarrow.Table with a row for each edge. Ids that are not integers become labels, and
+              are numbered in sorted order.
+            - A square scipy.sparse matrix. Its stored elements are the edges, and their values the weights. If a COO matrix
+              repeats an element, the smallest value is used, while scipy adds the values up.
             - A networkx graph. Nodes are labels, unless they are the numbers from 0 to n - 1.
-        weights: ``"auto"``: those of ``data``, if it has some. ``"none"``: none. An array of shape (m,): uint32,
-            uint64, float32 and float64 are not copied, and keep their type. For files also ``"u32"``, ``"u64"``,
+        weights: ``"auto"``: the weights in ``data``, if any. ``"none"``: no weights. Or an array of shape (m,): uint32,
+            uint64, float32 and float64 are not copied, and their type stays. For files also ``"u32"``, ``"u64"``,
             ``"f32"`` and ``"f64"``. ``"auto"`` reads decimals in files as float32, and ``"f64"`` as float64.
-        directed: True keeps the direction of edges, for searches and shortest paths. Triangles ignore it. The default is
-            False, also for scipy matrices, and for networkx graphs what they are.
-        vertices: Number of vertices, if ids without edges are vertices, too; for arrays.
-        columns: Columns of a table or a text file that have the ends of edges, and the weight if there is a third one. By
-            default they are the first two, and the third if it has numbers. Of a networkx graph, the attribute of the
-            weight, in a list; by default ``["weight"]``.
-        format: Format of the files, as ``gpugraph help input`` lists them.
-        skip_lines: Lines at the top of each text file that are left out, not counting comments and blank lines.
-        first_id: 0 or 1, the id of the first vertex, for formats that count from 1.
-        ids: ``"string"`` takes the ids of text, CSV or Parquet files for strings, such as names. They become labels.
-        workdir: Folder in which the graph is kept, so that :meth:`open` opens it later. By default it is in the context's
-            temporary folder and removed with the graph. Labels of tables and networkx graphs are not kept there: vertices
-            of the opened graph are the rows of :attr:`ids`.
-        context: What calls may use of the machine.
+        directed: Whether edges have a direction, for algorithms that use it. By default a networkx graph determines it, and
+            all other inputs are undirected, including scipy matrices.
+        vertices: Number of vertices. Only for arrays; needed if ids without edges are vertices, too.
+        columns: Columns of a table or a text file that contain the endpoints of edges, and optionally the weight. By
+            default the first two columns, and the third as weight if it contains numbers. For a networkx graph, a list
+            with the attribute that contains the weight; by default ``["weight"]``.
+        format: Format of the files. ``gpugraph help input`` lists the formats.
+        skip_lines: Number of lines to skip at the top of each text file, not counting comments and blank lines.
+        first_id: 0 or 1: the id of the first vertex, for formats with 1-based ids.
+        ids: ``"string"`` reads the ids in text, CSV or Parquet files as strings, such as names. They become labels.
+        workdir: Folder in which the graph is stored, so that :meth:`open` can open it later. By default the graph is in
+            the context's temporary folder, and is removed when it is closed. Labels of tables and networkx graphs are not
+            stored: the vertices of the opened graph are their row numbers in :attr:`ids`.
+        context: Limits and device for calls.
 
     Raises:
-        gpugraph.errors.UsageError: Arguments exclude each other, an array has another shape or dtype, an id or a weight is
-            negative.
+        gpugraph.errors.UsageError: Arguments exclude each other, an array has the wrong shape or dtype, or an id or a weight
+            is negative.
         gpugraph.errors.InputError: A file can't be read.
-        gpugraph.errors.LimitError: A limit is too small; the message names one that is enough.
+        gpugraph.errors.LimitError: A limit is too small; the message names a limit that is enough.
         KeyboardInterrupt: Ctrl-C, within a second.
     """
 
@@ -122,18 +122,18 @@ class Graph:
 
     @classmethod
     def _from_edges(cls, edges: Edges, context: Optional[Context] = None) -> Graph:
-        """Returns the graph of edges that are numbered already. The backend of networkx uses it."""
+        """Returns the graph of edges whose vertices are already numbered. For the networkx backend."""
         context = context_or_default(context)
         return cls._of(_of_edges(context, edges, None), context, edges.labels)
 
     @classmethod
     def open(cls, workdir: PathLike, *, context: Optional[Context] = None) -> Graph:
-        """Opens a graph that a job with ``keep = true``, or a graph with a ``workdir``, left there.
+        """Opens a graph that a job with ``keep = true``, or a :class:`Graph` with a ``workdir``, stored in ``workdir``.
 
         Raises:
-            gpugraph.errors.InputError: There is no graph.
-            gpugraph.errors.CorruptError: It has changed.
-            gpugraph.errors.BusyError: Another process builds it.
+            gpugraph.errors.InputError: The folder contains no graph.
+            gpugraph.errors.CorruptError: A file of the graph has changed.
+            gpugraph.errors.BusyError: Another process is building the graph.
         """
         context = context_or_default(context)
         return cls._of(_gpugraph.Graph.open(context._opened(), os.fspath(workdir)), context, None)
@@ -163,7 +163,7 @@ class Graph:
         workdir: Optional[PathLike] = None,
         context: Optional[Context] = None,
     ) -> Graph:
-        """Generates a graph of 2^scale vertices and edge_factor edges a vertex, with random ends."""
+        """Generates a graph of 2^scale vertices and edge_factor edges a vertex, with uniformly random endpoints."""
         return cls._generated(True, (scale, edge_factor, seed), directed, workdir, context)
 
     @classmethod
@@ -212,12 +212,12 @@ class Graph:
 
     @property
     def vertices(self) -> int:
-        """Number of vertices: what the input declares, or else the largest id + 1; if ids are sparse, that of ids."""
+        """Number of vertices: the declared number, or else the largest id + 1, or the number of ids if they are sparse."""
         return self._vertices
 
     @property
     def edges(self) -> int:
-        """Number of edges, without loops and repeats."""
+        """Number of edges, without self-loops and repeated edges."""
         return self._edges
 
     @property
@@ -227,12 +227,12 @@ class Graph:
 
     @property
     def self_loops(self) -> int:
-        """Number of edges of the input that are loops."""
+        """Number of edges in the input that are self-loops."""
         return self._loops
 
     @property
     def duplicates(self) -> int:
-        """Number of edges of the input that repeat others."""
+        """Number of edges in the input that repeat other edges."""
         return self._duplicates
 
     @property
@@ -242,7 +242,7 @@ class Graph:
 
     @property
     def directed(self) -> bool:
-        """True if the graph keeps the direction of edges."""
+        """True if edges have a direction."""
         return self._is_directed
 
     @property
@@ -252,15 +252,16 @@ class Graph:
 
     @property
     def ids(self) -> NDArray[Any]:
-        """The id or label of each vertex, in the order of results: shape (n,), uint64, or object for labels.
+        """The id or label of each vertex, in the order of result arrays: shape (n,), uint64, or object for labels.
 
-        If ids are labels or sparse, row i of results is the vertex ``ids[i]``. Ids are sparse if the largest one exceeds 8 times
-        the number of edges, and for edges in memory also 2^20. Otherwise row v is the vertex with id v.
+        If ids are labels or sparse, row i of a result array belongs to the vertex ``ids[i]``. Otherwise row v belongs to the
+        vertex with id v. Ids are sparse if the largest id exceeds 8 times the number of edges, and for edges in memory also
+        2^20.
         """
         return self._rows.ids()
 
     def row(self, vertex: Any) -> int:
-        """Returns the row of a vertex in the arrays of results.
+        """Returns the row of a vertex in result arrays.
 
         Raises:
             gpugraph.errors.InputError: The graph has no such vertex.
@@ -271,7 +272,7 @@ class Graph:
         return row
 
     def _id(self, vertex: Any) -> int:
-        """Returns the id by which the library knows a vertex."""
+        """Returns the id of a vertex in the native graph: its row if the graph has labels."""
         if self._rows.has_labels:
             return self.row(vertex)
         number = index_of(vertex)
@@ -280,13 +281,13 @@ class Graph:
         return number if 0 <= number < 1 << 64 else self.row(vertex)
 
     def _ids(self, name: str, vertices: Iterable[Any]) -> list[int]:
-        """Returns the ids by which the library knows vertices; `name` is for the message."""
+        """Returns the ids of vertices in the native graph. Error messages begin with `name`."""
         if isinstance(vertices, dict):
             raise TypeError(f"{name}: expected vertices, found a dict, whose values would be ignored; pass a list of its keys")
         return [self._id(vertex) for vertex in vertices]
 
     def triangle_count(self) -> int:
-        """Counts the triangles of the graph, without regard to direction. Faster than :meth:`triangles`.
+        """Counts the triangles of the graph, ignoring the direction of edges. Faster than :meth:`triangles`.
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
@@ -294,10 +295,11 @@ class Graph:
         return self._opened().totals()[0]
 
     def triangles(self) -> Triangles:
-        """Counts the triangles that each vertex is in, without regard to direction.
+        """Counts the triangles of each vertex, ignoring the direction of edges.
 
         Returns:
-            Triangles (uint64), degrees (uint32) and clustering (float64) of each vertex, all of shape (n,), and totals.
+            For each vertex, arrays of shape (n,): triangles (uint64), degrees (uint32) and clustering coefficients
+            (float64). Also totals for the graph.
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
@@ -306,12 +308,13 @@ class Graph:
         return Triangles(self._rows, total, wedges, transitivity, average, *columns, seconds)
 
     def directed_clustering(self) -> DirectedClustering:
-        """Computes the clustering of each vertex by the direction of edges, as LDBC Graphalytics defines it.
+        """Computes the directed clustering coefficient of each vertex, as LDBC Graphalytics defines it.
 
-        Without direction, an edge is one in both directions.
+        In an undirected graph, each edge counts in both directions.
 
         Returns:
-            Links (uint64), degrees (uint32) and clustering (float64) of each vertex, all of shape (n,), and totals.
+            For each vertex, arrays of shape (n,): links, which are directed edges between its neighbours (uint64), degrees
+            (uint32) and clustering coefficients (float64). Also totals for the graph.
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
@@ -320,10 +323,10 @@ class Graph:
         return DirectedClustering(self._rows, total, wedges, transitivity, average, *columns, seconds)
 
     def edge_supports(self) -> EdgeSupports:
-        """Counts the triangles that each edge is in, on CPUs.
+        """Counts the triangles of each edge (its support).
 
         Returns:
-            Both ends (int64) and the support (uint32) of each edge, all of shape (m,), and totals.
+            For each edge, arrays of shape (m,): both endpoints (int64) and the support (uint32). Also totals for the graph.
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
@@ -332,14 +335,14 @@ class Graph:
         return EdgeSupports(self._rows, total, largest, *columns, seconds)
 
     def triangle_comparisons(self) -> Comparisons:
-        """Counts the comparisons of a plain merge of sorted rows in the order of ids and in that of degree, on CPUs.
+        """Counts the comparisons of triangle counting by a plain merge of sorted rows, on CPUs.
 
         Returns:
-            Both counts, and their ratio.
+            The counts with rows in the order of ids and in the order of degree, and their ratio.
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
-            gpugraph.errors.UsageError: The graph keeps direction; or it has loops, and another job prepared it.
+            gpugraph.errors.UsageError: The graph is directed; or it contains self-loops, and another job prepared it.
         """
         return Comparisons(*self._opened().triangle_comparisons())
 
@@ -355,8 +358,8 @@ class Graph:
 
         Args:
             source: The id or label of the vertex.
-            alpha: Bottom-up steps begin when the frontier has more than one in ``alpha`` of the remaining edges.
-            beta: Top-down steps begin again when the frontier has less than one in ``beta`` of the vertices.
+            alpha: The search switches to bottom-up steps when more than 1/``alpha`` of the remaining edges leave the frontier.
+            beta: It switches back to top-down steps when the frontier contains less than 1/``beta`` of the vertices.
             validate: Checks the tree by the rules of Graph500.
 
         Returns:
@@ -382,14 +385,15 @@ class Graph:
 
         Args:
             source: The id or label of the vertex.
-            method: ``"auto"``, ``"moore"``, ``"delta-stepping"`` or ``"bellman-ford"``. All find the same.
-            weights: ``"graph"``: those of the graph. ``"unit"``: each is 1. ``(least, most, seed)``: drawn for each edge.
+            method: ``"auto"``, ``"moore"``, ``"delta-stepping"`` or ``"bellman-ford"``. All find the same paths.
+            weights: ``"graph"``: the weights of the graph. ``"unit"``: each weight is 1. ``(least, most, seed)``: a random
+                integer from ``least`` to ``most`` for each edge.
             validate: Checks distances and parents.
 
         Returns:
-            Distances of shape (n,): uint64 for whole weights (2^64 - 1 if a vertex is not reached), and otherwise float32
-            or float64, as the weights (inf). They are summed from the source on, as networkx does. Parents of shape (n,),
-            int64, -1 if a vertex is not reached.
+            Distances of shape (n,): uint64 for integer weights (2^64 - 1 if a vertex is not reached); otherwise float32 or
+            float64, like the weights (inf if not reached). Weights are added up from the source on, as networkx does.
+            Parents of shape (n,), int64, -1 if a vertex is not reached.
 
         Raises:
             gpugraph.errors.UsageError: The graph has no weights, and ``weights`` is ``"graph"``.
@@ -410,10 +414,10 @@ class Graph:
         components: bool = False,
         validate: bool = False,
     ) -> DfsTree:
-        """Searches depth-first from a vertex, or through all of the graph.
+        """Searches depth-first from a vertex, or through the whole graph.
 
         Args:
-            source: The id or label of the vertex; None for all vertices that have an edge.
+            source: The id or label of the vertex. If it is None, the search covers all vertices that have an edge.
             articulation: Finds articulation points and bridges of an undirected graph.
             components: Finds the strongly connected components of a directed graph.
             validate: Checks the tree.
@@ -422,7 +426,7 @@ class Graph:
             Parents, preorder, postorder and depths, int64 of shape (n,), -1 for vertices that are not reached.
 
         Raises:
-            gpugraph.errors.UsageError: The direction of the graph rules an option out.
+            gpugraph.errors.UsageError: ``articulation`` for a directed graph, or ``components`` for an undirected one.
             gpugraph.errors.InputError: The graph has no such vertex.
         """
         number = None if source is None else self._id(source)
@@ -435,10 +439,10 @@ class Graph:
 
         Args:
             strong: Finds the strongly connected components: two vertices are in the same one if each has a path to the
-                other. Without direction they are the weakly connected ones.
+                other. In an undirected graph these are the weakly connected components.
 
         Returns:
-            The row of the first vertex in the component of each vertex, int64 of shape (n,), and sizes.
+            For each vertex the first vertex of its component, int64 of shape (n,), and the sizes of the largest components.
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
@@ -449,17 +453,18 @@ class Graph:
     def cdlp(self, *, iterations: int = 10) -> Communities:
         """Finds communities by label propagation, as LDBC Graphalytics defines it.
 
-        Every vertex begins with itself as its label. In each iteration all vertices take, at the same time, the label that
-        most of their neighbours have, and the smallest of several. In a directed graph both directions count.
+        The label of a vertex is at first the vertex itself. In each iteration, all vertices take at the same time the most
+        frequent label of their neighbours, or the smallest one if several are equally frequent. In a directed graph, both
+        in-neighbours and out-neighbours count.
 
         Args:
-            iterations: Their number. Fewer are computed if labels stop changing.
+            iterations: Maximum number of iterations. Fewer are computed if labels stop changing.
 
         Returns:
-            The label of each vertex, int64 of shape (n,), and sizes.
+            The label of each vertex, int64 of shape (n,), and the sizes of the largest communities.
 
         Raises:
-            gpugraph.errors.UsageError: There are no iterations.
+            gpugraph.errors.UsageError: ``iterations`` is 0.
             gpugraph.errors.LimitError: A limit is too small.
         """
         numbers, label = self._opened().cdlp(whole("iterations", iterations))
@@ -468,10 +473,10 @@ class Graph:
 
     def cores(self) -> Cores:
         """Finds the core number of every vertex: the largest k such that the vertex is in a set of vertices that have k
-        neighbours each in the set. Direction does not count.
+        neighbours each in the set. The direction of edges is ignored.
 
         Returns:
-            The core number and the layer of each vertex, int64 of shape (n,) each.
+            The core number and the peeling layer of each vertex, both int64 of shape (n,).
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
@@ -489,15 +494,15 @@ class Graph:
     ) -> Centralities:
         """Computes betweenness centrality from some sources, by Brandes' algorithm.
 
-        With all vertices as sources, ``normalise="pairs"`` has the scores of ``networkx.betweenness_centrality``. Scores are
-        the same bits for any number of threads.
+        With all vertices as sources, ``normalise="pairs"`` gives the scores of ``networkx.betweenness_centrality``. Scores are
+        bitwise equal for any number of threads.
 
         Args:
-            sources: The ids or labels of the sources. If it is None, they are drawn.
-            roots: Number of sources that are drawn among the vertices that have an edge, from 1 to 65536.
-            seed: The seed by which they are drawn.
-            normalise: ``"none"``: the sum of the dependencies of all sources. ``"largest"``: divided by the largest sum.
-                ``"pairs"``: divided by (n - 1)(n - 2).
+            sources: The ids or labels of the sources. If it is None, sources are drawn at random.
+            roots: Number of sources to draw among the vertices that have an edge, from 1 to 65536.
+            seed: The random seed for drawing them.
+            normalise: ``"none"``: scores are the sums of the dependencies of all sources. ``"largest"``: the sums are divided
+                by the largest sum. ``"pairs"``: they are divided by (n - 1)(n - 2).
 
         Returns:
             Scores of shape (n,), float64.
@@ -513,20 +518,20 @@ class Graph:
         return Centralities(self._rows, used, pairs, depth, divisor, scores, seconds)
 
     def distances(self, sources: Optional[Iterable[Any]] = None, *, roots: int = 64, seed: int = 1) -> Distances:
-        """Sums up the distances from many sources: closeness, harmonic centrality and eccentricity of the sources, bounds of
-        the diameter, and sums for every vertex.
+        """Sums distances from many sources: closeness, harmonic centrality and eccentricity of the sources, bounds on the
+        diameter, and sums for every vertex.
 
-        A pass searches from 64 sources at once. If edges have direction, distances of a source are those along its
-        out-edges, which networkx finds in the reversed graph.
+        A pass searches from 64 sources at once. In a directed graph, the distances of a source are along its out-edges.
+        networkx's closeness uses in-edges, so it has the same values in the reversed graph.
 
         Args:
-            sources: The ids or labels of the sources. If it is None, they are drawn.
-            roots: Number of sources that are drawn among the vertices that have an edge, from 1 to 65536.
-            seed: The seed by which they are drawn.
+            sources: The ids or labels of the sources. If it is None, sources are drawn at random.
+            roots: Number of sources to draw among the vertices that have an edge, from 1 to 65536.
+            seed: The random seed for drawing them.
 
         Returns:
-            Figures of each source, and for each vertex the number of sources that reach it, the sum of the distances from
-            them and the largest distance.
+            Statistics of each source. For each vertex, the number of sources that reach it, and the sum and maximum of the
+            distances from them.
 
         Raises:
             gpugraph.errors.UsageError: An option is out of range.
@@ -548,22 +553,23 @@ class Graph:
         iterations: Optional[int] = None,
         personalised: Iterable[Any] = (),
     ) -> PageRanks:
-        """Computes the PageRank of every vertex. The ranks are the same bits for any number of threads.
+        """Computes the PageRank of every vertex. The values are bitwise equal for any number of threads.
 
-        With ``variant="graphalytics"`` and enough iterations they are those of ``networkx.pagerank(G, weight=None)`` for a graph
-        without loops and repeated edges, which are dropped here. Weights are ignored.
+        With ``variant="graphalytics"`` and enough iterations, the values are those of ``networkx.pagerank(G, weight=None)``
+        for a graph without self-loops and repeated edges, which gpugraph drops. Weights are ignored.
 
         Args:
-            damping: The probability of following an edge instead of jumping to a vertex, from 0 to below 1.
-            variant: ``"gap"`` loses the ranks of vertices without out-edges, and stops when the changes of all ranks add up
-                to less than ``tolerance``. ``"graphalytics"`` spreads these ranks evenly, and does all ``iterations``.
-            tolerance: Of ``"gap"`` alone; above 0 and at most 1.
-            iterations: Their number: at most 1000 of ``"gap"`` and exactly 10 of ``"graphalytics"`` if it is None.
-            personalised: The ids or labels of the vertices to which jumps lead, to each with the same probability; all if
-                there are none.
+            damping: The probability of following an edge instead of teleporting, from 0 to below 1.
+            variant: ``"gap"`` drops the rank of vertices without out-edges, and stops when the changes of all values add up
+                to less than ``tolerance``. ``"graphalytics"`` spreads this rank evenly, and runs all ``iterations``.
+            tolerance: Only for ``"gap"``; above 0 and at most 1.
+            iterations: Number of iterations. The default is at most 1000 for ``"gap"``, and exactly 10 for
+                ``"graphalytics"``.
+            personalised: The ids or labels of the vertices to which teleports lead, all with the same probability. If empty,
+                teleports lead to all vertices.
 
         Returns:
-            Ranks of shape (n,), float64.
+            PageRank values of shape (n,), float64.
 
         Raises:
             gpugraph.errors.UsageError: An option is out of range.

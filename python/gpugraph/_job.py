@@ -1,4 +1,4 @@
-"""Jobs: what ``gpugraph run``, ``plan`` and ``status`` do."""
+"""Jobs: the functions ``run``, ``plan`` and ``status``, and their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-#: Columns that have no row for each vertex.
+#: Columns whose rows are not vertices.
 _NOT_BY_VERTEX = ("triangle/source", "triangle/target", "triangle/support", "dfs/cycle")
 
 #: A job: the path of a job file, or its tables.
@@ -30,7 +30,7 @@ JobLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 class Columns(Mapping[str, "NDArray[Any]"]):
     """The columns of a workdir by their names under ``out/``, such as ``triangles`` or ``bfs/5/parent``.
 
-    An array is mapped from its file when it is asked for, and can't be written to.
+    An array is mapped from its file when you access it, and is read-only.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -51,7 +51,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
 
 
 class Report:
-    """What a run did and found. ``print(report)`` prints what ``gpugraph run`` prints."""
+    """Report and results of a run. ``print(report)`` prints what ``gpugraph run`` prints."""
 
     def __init__(self, workdir: str, text: str, answer: str) -> None:
         #: The workdir of the job.
@@ -64,7 +64,7 @@ class Report:
 
     @property
     def results(self) -> dict[str, Any]:
-        """The results in ``report.json``: an object for each algorithm's table, by its name."""
+        """The results in ``report.json``, by the names of the algorithms' tables."""
         results: dict[str, Any] = self.json["results"]
         return results
 
@@ -96,9 +96,9 @@ class Report:
         return object_array([line.decode("utf-8", "surrogateescape") for line in lines])
 
     def to_pandas(self, *names: str) -> pd.DataFrame:
-        """Returns a DataFrame of these columns, or of all, with a row for each vertex and its id as index.
+        """Returns a DataFrame of the named columns, or of all per-vertex columns, whose index is the ids of vertices.
 
-        Columns with a row for each edge, and ``dfs/cycle``, are only in :attr:`columns`.
+        Per-edge columns, and ``dfs/cycle``, are only in :attr:`columns`.
 
         Raises:
             gpugraph.errors.InputError: There is no such column.
@@ -129,7 +129,7 @@ class Report:
 
 
 class Plan:
-    """What a job will take. ``print(plan)`` prints what ``gpugraph plan`` prints."""
+    """The memory, disk space and time that a job needs. ``print(plan)`` prints what ``gpugraph plan`` prints."""
 
     def __init__(self, job: _gpugraph.Job) -> None:
         self._job = job
@@ -138,7 +138,7 @@ class Plan:
         self.host_memory_needed = needed
         #: The largest size of the workdir, in bytes.
         self.disk = disk
-        #: The predicted seconds.
+        #: The predicted time in seconds.
         self.seconds = seconds
         #: What ``gpugraph plan --json`` prints.
         self.json: dict[str, Any] = json.loads(text)
@@ -148,7 +148,7 @@ class Plan:
 
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
-            gpugraph.errors.DiskFullError: The disk has too little room.
+            gpugraph.errors.DiskFullError: The disk has too little free space.
         """
         self._job.check()
 
@@ -157,13 +157,13 @@ class Plan:
 
 
 class Status:
-    """How far a job is. ``print(status)`` prints what ``gpugraph status`` prints."""
+    """Progress of a job. ``print(status)`` prints what ``gpugraph status`` prints."""
 
     def __init__(self, job: _gpugraph.Job) -> None:
         running, finished, text, self._shown = job.status()
         #: True while a process works on the job.
         self.running = running
-        #: True once all tasks are done.
+        #: True once all tasks are finished.
         self.finished = finished
         #: What ``gpugraph status --json`` prints.
         self.json: dict[str, Any] = json.loads(text)
@@ -175,22 +175,22 @@ class Status:
 def run(
     job: JobLike, *, set: Optional[Mapping[str, Any]] = None, fresh: bool = False, wait: bool = False
 ) -> Report:
-    """Runs a job, or carries on where an earlier run stopped.
+    """Runs a job, or resumes it if an earlier run stopped.
 
-    Ctrl-C stops it within a second. What is finished is kept in the workdir, and the same call carries on.
+    Ctrl-C stops it within a second. Finished work stays in the workdir, and the same call resumes the job.
 
     Args:
-        job: The path of a job file, or its tables: ``{"input": {"path": "graph.txt"}, "triangle": {}}``.
-        set: Keys that replace those of the job: ``{"bfs.roots": 64}``.
-        fresh: Discards what earlier runs left in the workdir.
+        job: The path of a job file, or its tables as a dict: ``{"input": {"path": "graph.txt"}, "triangle": {}}``.
+        set: Values that replace those of keys in the job: ``{"bfs.roots": 64}``.
+        fresh: Discards the work and results of earlier runs in the workdir.
         wait: Waits while another process uses the workdir.
 
     Returns:
         The report, with the columns of ``out/`` as arrays.
 
     Raises:
-        gpugraph.errors.UsageError: The job has mistakes; the message has a paragraph for each.
-        gpugraph.errors.Error: Other exceptions of ``gpugraph.errors``, each with the message of the command line.
+        gpugraph.errors.UsageError: The job has mistakes; the message describes each in a paragraph.
+        gpugraph.errors.Error: The other exceptions in ``gpugraph.errors``, with the messages of ``gpugraph run``.
         KeyboardInterrupt: Ctrl-C.
     """
     made = _made(job, set, fresh, wait)
@@ -199,7 +199,7 @@ def run(
 
 
 def plan(job: JobLike, *, set: Optional[Mapping[str, Any]] = None) -> Plan:
-    """Returns what a job will take, without running anything. The arguments are those of :func:`run`.
+    """Returns the memory, disk space and time that a job needs, without running it. For the arguments see :func:`run`.
 
     Raises:
         gpugraph.errors.UsageError: The job has mistakes.
@@ -209,7 +209,7 @@ def plan(job: JobLike, *, set: Optional[Mapping[str, Any]] = None) -> Plan:
 
 
 def status(job: JobLike, *, set: Optional[Mapping[str, Any]] = None) -> Status:
-    """Returns how far a job is, whoever runs it. The arguments are those of :func:`run`.
+    """Returns the progress of a job, also if another process runs it. For the arguments see :func:`run`.
 
     Raises:
         gpugraph.errors.UsageError: The job has mistakes, or never ran.
@@ -255,5 +255,5 @@ def _toml(value: Any, key: str) -> str:
 
 
 def _text(text: str) -> str:
-    # TOML has JSON's escapes, except that it also wants DEL escaped.
+    # TOML strings are escaped like JSON strings, except that DEL must be escaped, too.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -24,17 +24,17 @@ def listrank(
     """Ranks a linked list: how many elements are behind each element, or before it.
 
     Args:
-        successors: The element behind each element, or -1 at the end: an array of shape (n,) and dtype int32 or int64,
-            which is not copied. Or the path of a file, whose format follows from its ending.
-        order: ``"successors"``: the last element has rank 0. ``"from-head"``: the first one has.
+        successors: The next element after each element, or -1 after the last one: an array of shape (n,) and dtype int32 or
+            int64, which is not copied. Or the path of a file, whose format follows from its extension.
+        order: ``"successors"``: the last element has rank 0. ``"from-head"``: the first element has rank 0.
         method: ``"auto"``, ``"serial"``, ``"wyllie"`` or ``"ruling-set"``. All find the same ranks.
-        context: What the call may use.
+        context: Limits and device for the call.
 
     Returns:
         The ranks, int64 of shape (n,), with the head of the list.
 
     Raises:
-        gpugraph.errors.UsageError: The array has another shape or dtype, or a successor is no element.
+        gpugraph.errors.UsageError: The array has another shape or dtype, or a successor is not an element of the list.
         gpugraph.errors.InputError: The elements do not form one list, or the file can't be read.
         gpugraph.errors.LimitError: A limit is too small.
     """

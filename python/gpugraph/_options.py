@@ -1,4 +1,4 @@
-"""Options that are whole numbers."""
+"""Checks of integer options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import UsageError
 
 
 def index_of(value: Any) -> Optional[int]:
-    """Returns a whole number as an int; None for any other value, True and False included."""
+    """Returns an integer of any type as an int; None for any other value, including True and False."""
     if isinstance(value, bool):
         return None
     try:
@@ -22,7 +22,7 @@ def whole(name: str, value: Any, bits: int = 64) -> int:
     """Returns `value` as an int from 0 to 2**bits - 1.
 
     Raises:
-        gpugraph.errors.UsageError: It is not. The extension's own exceptions would not name the option.
+        gpugraph.errors.UsageError: It is not such a number. The extension's own exceptions would not name the option.
     """
     number = index_of(value)
     if number is None:
@@ -33,5 +33,5 @@ def whole(name: str, value: Any, bits: int = 64) -> int:
 
 
 def whole_or_none(name: str, value: Any, bits: int = 64) -> Optional[int]:
-    """Returns None for an option that is left out, and otherwise as :func:`whole` does."""
+    """Returns None if `value` is None, and otherwise the result of :func:`whole`."""
     return None if value is None else whole(name, value, bits)

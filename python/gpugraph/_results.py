@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """The ids of rows: numbers from ``before`` on, those in ``sparse``, or labels.
+    """The ids of the rows of result arrays: consecutive numbers from ``before`` on, the ids in ``sparse``, or labels.
 
-    ``count`` is the number of rows, and ``before`` of those at the top that are of no vertex: 1 if ids count from 1.
-    ``labels`` are an array, or the strings that a graph keeps, which become an array when it is first asked for.
+    ``count`` is the number of rows. The first ``before`` rows belong to no vertex: 1 if ids are 1-based, otherwise 0.
+    ``labels`` is an array, or the string ids of a native graph, which are converted to an array at first use.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class Rows:
                 self._numbers = {label: number for number, label in enumerate(self.labels().tolist())}
             return self._numbers.get(label)
         except (TypeError, UnicodeEncodeError):
-            return None  # A list can't be hashed, and some strings have no bytes.
+            return None  # A list can't be hashed, and some strings can't be encoded.
 
     def ids(self) -> NDArray[Any]:
-        """Returns the id or label of each row, without those of no vertex."""
+        """Returns the id or label of each row that belongs to a vertex."""
         if self.has_labels:
             return self.labels()
         if self.sparse is not None:
@@ -75,10 +75,10 @@ class Rows:
         return np.arange(self.before, max(self.count, self.before), dtype=np.uint64)
 
     def of(self, values: NDArray[Any], known: Optional[NDArray[np.bool_]] = None) -> NDArray[Any]:
-        """Returns the ids or labels of vertices.
+        """Converts vertices in a result array to ids or labels.
 
-        `known` is False where a value, -1, stands for no vertex. Such an element stays -1 if ids fit int64, and otherwise
-        it is masked. Among labels it is None.
+        `known` is False where the value is -1, which means no vertex. Such an element is None among labels. Among ids it
+        stays -1 if all ids fit int64, and otherwise it is masked.
         """
         if self.has_labels:
             found = np.full(len(values), None, dtype=object)
@@ -92,7 +92,7 @@ class Rows:
 
     def __getstate__(self) -> dict[str, Any]:
         if self.has_labels:
-            self.labels()  # An array can be pickled, the extension's strings can't.
+            self.labels()  # An array can be pickled; the extension's object can't.
         return self.__dict__
 
 
@@ -100,16 +100,16 @@ class Rows:
 class _Result:
     _rows: Rows = field(repr=False)
 
-    #: Names of the arrays, and in tables the names of their columns.
+    #: Names of the arrays, and of their columns in tables.
     _names = {}  # type: dict[str, str]
-    #: Those of the arrays that hold vertices.
+    #: Names of the arrays whose values are vertices.
     _vertices = ()  # type: tuple[str, ...]
 
     @property
     def ids(self) -> NDArray[Any]:
         """The id of each vertex, or its label: an array with a row for each vertex, in the order of the other arrays.
 
-        If ids count from 1, the other arrays have an unused row 0, and this one has none.
+        If ids are 1-based, the other arrays have an unused row 0, but this one does not.
         """
         return self._rows.ids()
 
@@ -124,14 +124,14 @@ class _Result:
         return columns
 
     def _reached(self) -> Optional[NDArray[np.bool_]]:
-        """Returns which rows are of vertices that a search reached; None if the result has a value for every vertex."""
+        """Returns which rows belong to reached vertices; None if the result has a value for every vertex."""
         return None
 
     def to_pandas(self) -> pd.DataFrame:
         """Returns a DataFrame with a row for each vertex, whose index is :attr:`ids`.
 
-        The parent of an unreached vertex is -1. Among labels it is None. If an id is 2^63 or more, the column of parents has
-        pandas' dtype ``UInt64``, and that parent is ``pd.NA``.
+        The parent of an unreached vertex is -1, or None if vertices have labels. If an id is 2^63 or more, the column of
+        parents has pandas' dtype ``UInt64``, and the parent of an unreached vertex is ``pd.NA``.
 
         Raises:
             ImportError: pandas is not installed.
@@ -147,7 +147,7 @@ class _Result:
     def to_arrow(self) -> pa.Table:
         """Returns a pyarrow.Table with a row for each vertex, whose first column is ``id``.
 
-        The parent of an unreached vertex is -1. It is null among labels, and if an id is 2^63 or more.
+        The parent of an unreached vertex is -1, or null if vertices have labels or an id is 2^63 or more.
 
         Raises:
             ImportError: pyarrow is not installed.
@@ -166,57 +166,57 @@ class _Result:
 
 @dataclass(frozen=True, eq=False)
 class Triangles(_Result):
-    """Triangles, degrees and clustering of each vertex."""
+    """Triangles, degree and clustering coefficient of each vertex."""
 
-    #: Number of triangles of the graph.
+    #: Number of triangles in the graph.
     total: int
-    #: Pairs of edges with a common end: the sum of d(d - 1)/2 over all degrees d.
+    #: Number of pairs of edges with a common endpoint: the sum of d(d - 1)/2 over all degrees d.
     wedges: int
-    #: Share of the wedges that are part of a triangle, from 0 to 1.
+    #: Fraction of the wedges that are part of a triangle, from 0 to 1.
     transitivity: float
     #: Mean of :attr:`clustering` over all vertices with an edge.
     average_clustering: float
-    #: Triangles that each vertex is in, uint64 of shape (n,).
+    #: Number of triangles that contain each vertex, uint64 of shape (n,).
     per_vertex: NDArray[np.uint64] = field(repr=False)
-    #: Neighbours of each vertex without regard to direction, uint32 of shape (n,).
+    #: Number of neighbours of each vertex, ignoring direction, uint32 of shape (n,).
     degree: NDArray[np.uint32] = field(repr=False)
-    #: Share of the pairs of neighbours that are joined, float64 of shape (n,); 0 for less than two neighbours.
+    #: Fraction of the pairs of neighbours that are joined, float64 of shape (n,); 0 for fewer than two neighbours.
     clustering: NDArray[np.float64] = field(repr=False)
-    #: Seconds of the count alone.
+    #: Seconds that counting took.
     seconds: float
 
     _names = {"per_vertex": "triangles", "degree": "degree", "clustering": "clustering"}
 
     def to_dict(self) -> dict[Any, int]:
-        """Returns the triangles of each vertex by its id, as ``networkx.triangles`` does."""
+        """Returns the number of triangles of each vertex by its id, as ``networkx.triangles`` does."""
         return self._of_rows(self.per_vertex)
 
 
 @dataclass(frozen=True, eq=False)
 class DirectedClustering(_Result):
-    """Links, degrees and clustering of each vertex, by the direction of edges."""
+    """Links, degree and directed clustering coefficient of each vertex."""
 
-    #: Number of triangles of the graph without direction.
+    #: Number of triangles in the graph, ignoring direction.
     total: int
-    #: Pairs of edges with a common end, without direction: the sum of d(d - 1)/2 over all degrees d.
+    #: Number of pairs of edges with a common endpoint, ignoring direction: the sum of d(d - 1)/2 over all degrees d.
     wedges: int
-    #: Share of the wedges that are part of a triangle, from 0 to 1.
+    #: Fraction of the wedges that are part of a triangle, from 0 to 1.
     transitivity: float
     #: Mean of :attr:`clustering` over all vertices with an edge.
     average_clustering: float
-    #: Directed edges between the neighbours of each vertex, uint64 of shape (n,).
+    #: Number of directed edges between the neighbours of each vertex, uint64 of shape (n,).
     links: NDArray[np.uint64] = field(repr=False)
-    #: Neighbours of each vertex without regard to direction, uint32 of shape (n,).
+    #: Number of neighbours of each vertex, ignoring direction, uint32 of shape (n,).
     degree: NDArray[np.uint32] = field(repr=False)
-    #: Links divided by d(d - 1) for d neighbours, float64 of shape (n,); 0 for less than two neighbours.
+    #: Links divided by d(d - 1) for d neighbours, float64 of shape (n,); 0 for fewer than two neighbours.
     clustering: NDArray[np.float64] = field(repr=False)
-    #: Seconds of the count alone.
+    #: Seconds that counting took.
     seconds: float
 
     _names = {"links": "links", "degree": "degree", "clustering": "clustering"}
 
     def to_dict(self) -> dict[Any, float]:
-        """Returns the clustering of each vertex by its id."""
+        """Returns the clustering coefficient of each vertex by its id."""
         return self._of_rows(self.clustering)
 
 
@@ -224,36 +224,36 @@ class DirectedClustering(_Result):
 class Comparisons:
     """Comparisons of a plain merge of the sorted rows of each edge, in two orders of the vertices."""
 
-    #: Number of triangles of the graph.
+    #: Number of triangles in the graph.
     total: int
-    #: Comparisons in the order of ids.
+    #: Number of comparisons in the order of ids.
     input_order: int
-    #: Comparisons in ascending order of degree.
+    #: Number of comparisons in ascending order of degree.
     degree_order: int
-    #: Comparisons in the order of ids, divided by those in the order of degree; 0 if there are none.
+    #: ``input_order`` divided by ``degree_order``; 0 if there are no comparisons.
     ratio: float
-    #: Seconds of the count alone.
+    #: Seconds that counting took.
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeSupports:
-    """The support of each edge: the number of triangles that it is in."""
+    """The support of each edge: the number of triangles that contain it."""
 
     _rows: Rows = field(repr=False)
 
-    #: Number of triangles of the graph.
+    #: Number of triangles in the graph.
     total: int
-    #: The largest support; 0 without edges.
+    #: The largest support; 0 if there are no edges.
     largest: int
-    #: The end of each edge with the smaller id, int64 of shape (m,): its id, or its row if there are labels. Ids from 2^63
-    #: on are negative; ``source.view("u8")`` has them.
+    #: The endpoint of each edge with the smaller id, int64 of shape (m,): its id, or its row if vertices have labels. Ids
+    #: from 2^63 on appear negative; ``source.view("u8")`` shows them as they are.
     source: NDArray[np.int64] = field(repr=False)
-    #: The end of each edge with the larger id, int64 of shape (m,).
+    #: The endpoint of each edge with the larger id, int64 of shape (m,).
     target: NDArray[np.int64] = field(repr=False)
-    #: Triangles that each edge is in, uint32 of shape (m,).
+    #: Number of triangles that contain each edge, uint32 of shape (m,).
     support: NDArray[np.uint32] = field(repr=False)
-    #: Seconds of the count alone.
+    #: Seconds that counting took.
     seconds: float
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -261,7 +261,7 @@ class EdgeSupports:
         return {"source": source, "target": target, "support": self.support}
 
     def to_pandas(self) -> pd.DataFrame:
-        """Returns a DataFrame with a row for each edge, and with labels if there are some.
+        """Returns a DataFrame with a row for each edge. Endpoints are ids, or labels if vertices have labels.
 
         Raises:
             ImportError: pandas is not installed.
@@ -271,7 +271,7 @@ class EdgeSupports:
         return pd.DataFrame(self._columns(), copy=False)
 
     def to_arrow(self) -> pa.Table:
-        """Returns a pyarrow.Table with a row for each edge, and with labels if there are some.
+        """Returns a pyarrow.Table with a row for each edge. Endpoints are ids, or labels if vertices have labels.
 
         Raises:
             ImportError: pyarrow is not installed.
@@ -287,19 +287,19 @@ class BfsTree(_Result):
 
     #: The id or label of the source.
     source: Any
-    #: Vertices that the search reached, with the source.
+    #: Number of vertices that the search reached, including the source.
     reached: int
     #: The largest level.
     depth: int
-    #: Edges between reached vertices.
+    #: Number of edges between reached vertices.
     edges: int
-    #: The parent of each vertex, int64 of shape (n,): its id, or its row if there are labels. The source is its own
-    #: parent, and that of a vertex that is not reached is -1. Ids from 2^63 on are negative; ``parents.view("u8")`` has
-    #: them.
+    #: The parent of each vertex, int64 of shape (n,): its id, or its row if vertices have labels. The source is its own
+    #: parent. The parent of an unreached vertex is -1. Ids from 2^63 on appear negative; ``parents.view("u8")`` shows them
+    #: as they are.
     parents: NDArray[np.int64] = field(repr=False)
-    #: Edges from the source to each vertex, int32 of shape (n,); -1 if it is not reached.
+    #: Number of edges from the source to each vertex, int32 of shape (n,); -1 if it is not reached.
     levels: NDArray[np.int32] = field(repr=False)
-    #: Seconds of the search alone.
+    #: Seconds that the search took.
     seconds: float
 
     _names = {"levels": "level", "parents": "parent"}
@@ -319,14 +319,14 @@ class Paths(_Result):
 
     #: The id or label of the source.
     source: Any
-    #: Vertices that the search reached, with the source.
+    #: Number of vertices that the search reached, including the source.
     reached: int
-    #: Distance of each vertex, shape (n,): uint64 if weights are whole numbers (2^64 - 1 if it is not reached), or
-    #: float32 or float64, as the weights (inf if it is not reached).
+    #: Distance of each vertex, shape (n,): uint64 if weights are integers (2^64 - 1 if it is not reached), otherwise
+    #: float32 or float64, like the weights (inf if it is not reached).
     distances: NDArray[Any] = field(repr=False)
-    #: The vertex before each on a shortest path, as in :attr:`BfsTree.parents`.
+    #: The previous vertex on a shortest path to each vertex, in the form of :attr:`BfsTree.parents`.
     parents: NDArray[np.int64] = field(repr=False)
-    #: Seconds of the search alone.
+    #: Seconds that the search took.
     seconds: float
 
     _names = {"distances": "distance", "parents": "parent"}
@@ -337,7 +337,7 @@ class Paths(_Result):
         return self._of_rows(self.distances, self._reached())
 
     def _reached(self) -> NDArray[np.bool_]:
-        # Not by parents, because the id 2^64 - 1 is -1 there, too.
+        # Parents do not tell, because the id 2^64 - 1 is also -1 there.
         is_whole = self.distances.dtype.kind == "u"
         reached: NDArray[np.bool_] = self.distances != (np.iinfo(np.uint64).max if is_whole else np.inf)
         return reached
@@ -347,13 +347,13 @@ class Paths(_Result):
 class DfsTree(_Result):
     """A depth-first tree, or the trees of all vertices that have an edge.
 
-    The search goes on with the first neighbour not yet visited, by falling degree, then id. Without a source it does not reach
-    vertices without edges.
+    The search continues with the first unvisited neighbour in the order of descending degree, then of id. A search without
+    a source does not reach vertices without edges.
     """
 
-    #: The id or label of the source; None if all vertices were searched.
+    #: The id or label of the source; None if the search covered the whole graph.
     source: Any
-    #: Vertices that the search reached.
+    #: Number of vertices that the search reached.
     reached: int
     #: Number of trees.
     trees: int
@@ -361,22 +361,21 @@ class DfsTree(_Result):
     max_depth: int
     #: The parent of each vertex, as in :attr:`BfsTree.parents`.
     parents: NDArray[np.int64] = field(repr=False)
-    #: Place of each vertex in the order in which the search reached them, int64 of shape (n,); -1 if it did not.
+    #: 0-based position of each vertex in the order in which the search reached them, int64 of shape (n,); -1 if unreached.
     preorder: NDArray[np.int64] = field(repr=False)
-    #: Place of each vertex in the order in which the search left them, int64 of shape (n,); -1 if it did not.
+    #: 0-based position of each vertex in the order in which the search finished them, int64 of shape (n,); -1 if unreached.
     postorder: NDArray[np.int64] = field(repr=False)
-    #: Edges between each vertex and its root, int64 of shape (n,); -1 if it is not reached.
+    #: Number of tree edges between each vertex and its root, int64 of shape (n,); -1 if unreached.
     depths: NDArray[np.int64] = field(repr=False)
-    #: 1 for each articulation point and 0 for other vertices, int64 of shape (n,), if it was asked for; -1 if a vertex is not
-    #: reached.
+    #: 1 for articulation points, 0 for other vertices, -1 for unreached ones, int64 of shape (n,). None if not requested.
     articulation_points: Optional[NDArray[np.int64]] = field(repr=False)
-    #: 1 for each vertex whose edge from the parent is a bridge and 0 for other vertices, int64 of shape (n,), if it was asked
-    #: for; -1 if a vertex is not reached.
+    #: 1 for vertices whose edge from the parent is a bridge, 0 for other vertices, -1 for unreached ones, int64 of shape
+    #: (n,). None if not requested.
     bridges: Optional[NDArray[np.int64]] = field(repr=False)
-    #: First vertex of each vertex's strongly connected component, int64 of shape (n,), if it was asked for; -1 if it is not
-    #: reached.
+    #: The first vertex of each vertex's strongly connected component, -1 for unreached vertices, int64 of shape (n,). None
+    #: if not requested.
     components: Optional[NDArray[np.int64]] = field(repr=False)
-    #: Seconds of the search alone.
+    #: Seconds that the search took.
     seconds: float
 
     _names = {
@@ -398,14 +397,14 @@ class DfsTree(_Result):
 class Components(_Result):
     """The weakly or strongly connected components of a graph."""
 
-    #: Number of components. A vertex without edges is one.
+    #: Number of components. A vertex without edges is a component.
     number: int
-    #: Sizes of the largest ten, in vertices, descending.
+    #: Numbers of vertices of the ten largest components, descending.
     largest: list[int]
     #: The first vertex in the component of each vertex, int64 of shape (n,): its id, or its row if vertices have labels.
-    #: Ids from 2^63 on are negative; ``component.view("u8")`` has them.
+    #: Ids from 2^63 on appear negative; ``component.view("u8")`` shows them as they are.
     component: NDArray[np.int64] = field(repr=False)
-    #: Seconds of the computation alone.
+    #: Seconds that the computation took.
     seconds: float
 
     _names = {"component": "component"}
@@ -418,27 +417,27 @@ class Components(_Result):
 
 @dataclass(frozen=True, eq=False)
 class Communities(_Result):
-    """The communities of a graph by label propagation."""
+    """The communities of a graph, found by label propagation."""
 
-    #: Number of communities. A vertex without edges is one.
+    #: Number of communities. A vertex without edges is a community.
     number: int
-    #: Sizes of the largest ten, in vertices, descending.
+    #: Numbers of vertices of the ten largest communities, descending.
     largest: list[int]
     #: Number of iterations that were computed.
     iterations: int
-    #: Vertices whose label changed in the last iteration.
+    #: Number of vertices whose label changed in the last iteration.
     changed: int
-    #: The label of each vertex, int64 of shape (n,): the id of a vertex, or its row if vertices have labels. Ids from 2^63
-    #: on are negative; ``label.view("u8")`` has them.
+    #: The community label of each vertex, int64 of shape (n,): the id of a vertex, or its row if vertices have labels. Ids
+    #: from 2^63 on appear negative; ``label.view("u8")`` shows them as they are.
     label: NDArray[np.int64] = field(repr=False)
-    #: Seconds of the computation alone.
+    #: Seconds that the computation took.
     seconds: float
 
     _names = {"label": "label"}
     _vertices = ("label",)
 
     def to_dict(self) -> dict[Any, Any]:
-        """Returns the label of each vertex, a vertex, by id or label."""
+        """Returns the community of each vertex by id or label. A community is named by one of the vertices."""
         return self._of_rows(self._rows.of(self.label))
 
 
@@ -450,10 +449,10 @@ class Cores(_Result):
     degeneracy: int
     #: The core number of each vertex, int64 of shape (n,).
     core: NDArray[np.int64] = field(repr=False)
-    #: The layer in which peeling removes each vertex, from 1, int64 of shape (n,). ``np.argsort(layer, kind="stable")`` is
-    #: a degeneracy order: no vertex has more neighbours after it than its core number.
+    #: The 1-based layer in which peeling removes each vertex, int64 of shape (n,). ``np.argsort(layer, kind="stable")``
+    #: returns a degeneracy order: no vertex has more neighbours after it than its core number.
     layer: NDArray[np.int64] = field(repr=False)
-    #: Seconds of the computation alone.
+    #: Seconds that the computation took.
     seconds: float
 
     _names = {"core": "core", "layer": "layer"}
@@ -477,13 +476,13 @@ class Centralities(_Result):
     divisor: float
     #: Score of each vertex, float64 of shape (n,).
     centrality: NDArray[np.float64] = field(repr=False)
-    #: Seconds of the computation alone.
+    #: Seconds that the computation took.
     seconds: float
 
     _names = {"centrality": "centrality"}
 
     def to_dict(self) -> dict[Any, float]:
-        """Returns the scores by id. :meth:`Graph.betweenness` says when they are those of networkx."""
+        """Returns the scores by id. :meth:`Graph.betweenness` explains when they equal those of networkx."""
         return self._of_rows(self.centrality)
 
 
@@ -501,69 +500,69 @@ class SourceDistances:
     eccentricity: int
     #: Sum of the reciprocals of the distances to all other reached vertices.
     harmonic: float
-    #: Closeness as networkx defines it, of outgoing distances.
+    #: Closeness as networkx defines it, but from distances along out-edges.
     closeness: float
 
 
 @dataclass(frozen=True, eq=False)
 class Distances(_Result):
-    """Distances from many sources, summed up for each source and for each vertex."""
+    """Distances from many sources, summed for each source and for each vertex."""
 
-    #: Figures of each source, in the order of sources.
+    #: Statistics of each source, in the order of sources.
     of_sources: list[SourceDistances] = field(repr=False)
     #: Number of pairs of a source and another vertex that it reaches.
     pairs: int
-    #: Largest distance from a source: a lower bound of the diameter.
+    #: Largest distance from a source: a lower bound on the diameter.
     diameter_lower: int
-    #: Upper bound of the distance between two vertices of one component, for all components that have a source. None if
-    #: edges have direction.
+    #: Upper bound on the distance between two vertices of the same component, for all components that contain a source.
+    #: None if the graph is directed.
     diameter_upper: Optional[int]
-    #: Number of vertices of these components. None if edges have direction.
+    #: Number of vertices in these components. None if the graph is directed.
     diameter_vertices: Optional[int]
-    #: Number of other vertices that are sources and reach each vertex, uint32 of shape (n,).
+    #: Number of sources that reach each vertex, without the vertex itself, uint32 of shape (n,).
     sources: NDArray[np.uint32] = field(repr=False)
-    #: Sum of the distances from these sources, uint64 of shape (n,).
+    #: Sum of the distances from these sources to each vertex, uint64 of shape (n,).
     total: NDArray[np.uint64] = field(repr=False)
-    #: Largest distance from one of these sources, uint32 of shape (n,).
+    #: Largest distance from these sources to each vertex, uint32 of shape (n,).
     farthest: NDArray[np.uint32] = field(repr=False)
-    #: Seconds of the computation alone.
+    #: Seconds that the computation took.
     seconds: float
 
     _names = {"sources": "sources", "total": "total", "farthest": "farthest"}
 
     def to_dict(self) -> dict[Any, float]:
-        """Returns the closeness of each source by its id or label, as ``networkx.closeness_centrality`` does for the reversed
-        graph."""
+        """Returns the closeness of each source by its id or label. For the reversed graph, ``networkx.closeness_centrality``
+        returns the same values."""
         return {of.source: of.closeness for of in self.of_sources}
 
 
 @dataclass(frozen=True, eq=False)
 class PageRanks(_Result):
-    """PageRank of all vertices."""
+    """PageRank values of all vertices."""
 
     #: Number of iterations.
     iterations: int
-    #: Sum of the changes of all ranks in the last iteration.
+    #: Sum of the absolute changes of all values in the last iteration.
     change: float
-    #: Whether the last change is below the tolerance. Without a tolerance it always is.
+    #: Whether the last change is below the tolerance. Always True without a tolerance.
     converged: bool
-    #: Sum of all ranks.
+    #: Sum of all values.
     total: float
-    #: Rank of each vertex, float64 of shape (n,).
+    #: PageRank value of each vertex, float64 of shape (n,).
     ranks: NDArray[np.float64] = field(repr=False)
-    #: Seconds of the computation alone.
+    #: Seconds that the computation took.
     seconds: float
 
     _names = {"ranks": "rank"}
 
     def to_dict(self) -> dict[Any, float]:
-        """Returns the ranks by id. :meth:`Graph.pagerank` says when they are those of ``networkx.pagerank``."""
+        """Returns the values by id. :meth:`Graph.pagerank` explains when they equal those of ``networkx.pagerank``."""
         return self._of_rows(self.ranks)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks(_Result):
-    """The ranks of a list."""
+    """The ranks of the elements of a linked list."""
 
     #: The first element; None if the list is empty.
     head: Optional[int]
@@ -571,7 +570,7 @@ class Ranks(_Result):
     checksum: int
     #: Rank of each element, int64 of shape (n,).
     ranks: NDArray[np.int64] = field(repr=False)
-    #: Seconds of ranking alone.
+    #: Seconds that ranking took.
     seconds: float
 
     _names = {"ranks": "rank"}

@@ -20,15 +20,15 @@ _WEIGHTS = (np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float32), np.d
 
 @dataclass
 class Edges:
-    """Edges in arrays that the extension reads without a copy."""
+    """Edges in arrays that the extension reads without copying them."""
 
     sources: NDArray[Any]
     targets: NDArray[Any]
-    #: uint32, uint64, float32 or float64.
+    #: Array of dtype uint32, uint64, float32 or float64.
     weights: Optional[NDArray[Any]] = None
     #: Number of vertices, if ids without edges are vertices, too.
     vertices: Optional[int] = None
-    #: The label of each id, if the caller's vertices are not numbers from 0.
+    #: The label of each id, if the caller's vertices are not consecutive numbers from 0.
     labels: Optional[NDArray[Any]] = None
     directed: bool = False
 
@@ -36,7 +36,7 @@ class Edges:
 def edges_of(data: Any, columns: Optional[Sequence[Any]], weights: Union[str, ArrayLike]) -> Edges:
     """Returns the edges of `data`.
 
-    `weights` is ``"auto"`` (those of `data`, if it has some), ``"none"``, or an array.
+    `weights` is ``"auto"`` (the weights in `data`, if any), ``"none"``, or an array.
     """
     asked = weights if isinstance(weights, str) else "array"
     if asked not in ("auto", "none", "array"):
@@ -88,8 +88,8 @@ def _described(data: Any, array: NDArray[Any]) -> str:
 
 
 def _unmasked(values: Any, what: str) -> NDArray[Any]:
-    """Returns values as an array. numpy would take those behind a mask for values like the others, and it makes float64 of
-    whole numbers in a list if only some are 2^63 or more."""
+    """Returns values as an array. Refuses masked elements, which numpy would read as ordinary values. Preserves integers in a
+    list, which numpy converts to float64 if only some of them are 2^63 or more."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise UsageError(f"{what}: expected an array without masked elements; leave out their edges")
     array = np.asarray(values)
@@ -101,9 +101,9 @@ def _unmasked(values: Any, what: str) -> NDArray[Any]:
 
 
 def _ends(sources: NDArray[Any], targets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Returns both ends of edges, of which either none or both have a sign.
+    """Returns both endpoints of edges as arrays that are both signed or both unsigned.
 
-    pandas makes a column with an id of 2^63 or more uint64, and the column next to it int64.
+    pandas stores a column with an id of 2^63 or more as uint64, but the other column as int64.
     """
     first, second = _ids(sources, "sources"), _ids(targets, "targets")
     if first.dtype.kind == second.dtype.kind:
@@ -124,13 +124,13 @@ def _ids(array: NDArray[Any], what: str) -> NDArray[Any]:
     if array.dtype in _IDS:
         return array
     if array.dtype.kind in "ui":
-        # Shorter numbers are widened, and those in another order of bytes turned round.
+        # Widens shorter integers, and converts integers in another byte order.
         return array.astype(f"{array.dtype.kind}{max(array.dtype.itemsize, 4)}")
     raise UsageError(f"{what}: expected a dtype of {_IDS_TEXT}, found {array.dtype}")
 
 
 def _numbers(values: Any) -> NDArray[Any]:
-    """Returns weights as an array. numpy makes whole numbers among decimals float64, and some of them it would round."""
+    """Returns weights as an array. numpy converts integers among decimals to float64. Refuses integers that this rounds."""
     array = _unmasked(values, "weights")
     if array.dtype.kind == "f" and array.ndim == 1 and isinstance(values, (list, tuple)):
         for at in np.flatnonzero(array >= 1 << 53).tolist():
@@ -140,7 +140,7 @@ def _numbers(values: Any) -> NDArray[Any]:
 
 
 def weight_array(array: NDArray[Any], edges: int) -> NDArray[Any]:
-    """Returns weights as uint32, uint64, float32 or float64. All are exact."""
+    """Converts weights to uint32, uint64, float32 or float64, without rounding."""
     if array.shape != (edges,):
         raise UsageError(f"weights: expected an array of shape ({edges},), found shape {array.shape}")
     if array.dtype in _WEIGHTS:
@@ -192,19 +192,19 @@ def _array(column: Any) -> NDArray[Any]:
     """Returns a column of a table as an array, without a copy if that is possible."""
     array = np.asarray(column)
     if array.dtype.kind in "mM":
-        # Labels are the table's own times. numpy would make numbers of them.
+        # The table's own time objects become the labels. tolist() of a numpy array could return integers instead.
         return object_array(column.to_pylist() if hasattr(column, "to_pylist") else list(column))
     return array
 
 
 def numbered(sources: NDArray[Any], targets: NDArray[Any]) -> Edges:
-    """Returns edges between vertices of any kind. Those that are no integers are numbered in sorted order."""
+    """Returns edges between vertices of any type. Vertices that are not integers are numbered in sorted order."""
     if sources.dtype.kind in "ui" and targets.dtype.kind in "ui":
         return Edges(*_ends(sources, targets))
     if "f" in (sources.dtype.kind, targets.dtype.kind):
         found = sources.dtype if sources.dtype.kind == "f" else targets.dtype
         raise UsageError(f"ids: expected a dtype of {_IDS_TEXT}, or text, found {found}; missing values make it so")
-    # As objects, because numpy makes text of numbers next to text.
+    # As objects, because numpy would convert numbers to text if they are next to text.
     ends = [sources, targets] if sources.dtype.kind == targets.dtype.kind else [sources.astype(object), targets.astype(object)]
     codes, labels = _factorized(np.concatenate(ends))
     if (codes < 0).any():
@@ -215,7 +215,7 @@ def numbered(sources: NDArray[Any], targets: NDArray[Any]) -> Edges:
 
 
 def _factorized(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Returns the number of each value, in sorted order, and the values by number. A missing value has number -1."""
+    """Returns the index of each value among the sorted distinct values, and these values. A missing value has index -1."""
     try:
         import pandas as pd
     except ImportError:
@@ -253,12 +253,12 @@ def _are_numbers_from_0(nodes: list[Any]) -> bool:
     return all(type(node) is int and 0 <= node < len(nodes) for node in nodes)
 
 
-#: Stands for an attribute that an edge does not have. None is a value.
+#: Marks an attribute that an edge does not have. None would be a possible value.
 MISSING = object()
 
 
 def ends_of(graph: Any, numbers: dict[Any, int], attribute: Any, default: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Returns the ends of the edges of a networkx graph, of shape (m, 2), and an attribute of each, or `default`."""
+    """Returns the endpoints of the edges of a networkx graph, shape (m, 2), and an attribute of each edge, or `default`."""
     flat: list[int] = []
     values: list[Any] = []
     for u, v, value in graph.edges(data=attribute, default=default):
@@ -268,7 +268,7 @@ def ends_of(graph: Any, numbers: dict[Any, int], attribute: Any, default: Any) -
 
 
 def object_array(items: Sequence[Any]) -> NDArray[Any]:
-    """Returns an array of objects, of which tuples, too, are single elements."""
+    """Returns an array of objects with one element per item, even if items are tuples."""
     array = np.empty(len(items), dtype=object)
     array[:] = items if not any(isinstance(item, (tuple, list, np.ndarray)) for item in items) else None
     if len(items) and array[0] is None:

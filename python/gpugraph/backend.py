@@ -1,7 +1,7 @@
-"""A backend of networkx: ``nx.triangles(G, backend="gpugraph")``, or ``NETWORKX_BACKEND_PRIORITY=gpugraph``.
+"""A networkx backend: ``nx.triangles(G, backend="gpugraph")``, or ``NETWORKX_BACKEND_PRIORITY=gpugraph``.
 
-Results are those of networkx. What a function here does not do (clustering with weights or direction, weights that are
-functions, negative, or not exact), networkx does itself.
+Results equal those of networkx. Some cases are not supported: clustering with weights or direction, and weights that are
+functions, negative, or not exact. networkx computes these itself.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _FUNCTIONS = (
     "triangles",
 )
 
-#: Graphs with fewer nodes and fewer edges stay with networkx. Milliseconds at 50,000 edges and a mean degree of 4, where a first
-#: call converts the graph (networkx 3.6, two cores, commit 18bfd315):
+#: networkx itself computes on graphs with fewer nodes and fewer edges than this. The table shows milliseconds for a graph of
+#: 50,000 edges and a mean degree of 4. The first call converts the graph. (networkx 3.6, two cores, commit 18bfd315)
 #:
 #: | function                            | networkx | first call | later calls |
 #: | ----------------------------------- | -------- | ---------- | ----------- |
@@ -39,7 +39,7 @@ _FEW = 50_000
 
 
 class BackendGraph:
-    """A networkx graph, as arrays of edges. It is prepared at the first call that needs it."""
+    """A networkx graph, converted to arrays of edges. A :class:`Graph` is built from them at the first call that needs it."""
 
     __networkx_backend__ = "gpugraph"
 
@@ -54,7 +54,7 @@ class BackendGraph:
         self._graphs: dict[tuple[bool, Any], Graph] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # networkx keeps this object in the graph, which is pickled with it. A copy prepares its graphs itself.
+        # networkx stores this object in its graph, so both are pickled together. A copy builds its native graphs again.
         return {**self.__dict__, "_graphs": {}}
 
     def is_directed(self) -> bool:
@@ -76,13 +76,13 @@ class BackendGraph:
             return False
 
     def number(self, node: Any) -> int:
-        """Returns the number of a source."""
+        """Returns the index of a source node."""
         if node not in self:
             raise nx.NodeNotFound(f"Node {node} not found in graph")
         return self._numbers[node]
 
     def graph(self, directed: bool, attribute: Any = None) -> Graph:
-        """Returns the graph, with weights if `attribute` names them."""
+        """Returns the native graph, with weights from `attribute` unless it is None."""
         key = (directed, attribute)
         if key not in self._graphs:
             weights = None if attribute is None else _weights(self._weights[attribute])
@@ -93,20 +93,20 @@ class BackendGraph:
 
 
 def _weights(values: list[Any]) -> np.ndarray[Any, Any]:
-    """Returns weights as uint64 or float64, if sums along a path are then those of networkx, which adds up the values."""
+    """Returns weights as uint64 or float64. Refuses weights for which sums along a path would differ from those of networkx."""
     array, kinds = np.asarray(values), set(map(type, values))
-    # np.float32 adds up in float32, and np.float64 is a float.
+    # networkx adds np.float32 values in float32. np.float64 is a subclass of float.
     if array.dtype.kind not in "iuf" or not all(issubclass(kind, (int, float, np.integer)) for kind in kinds):
         raise NotImplementedError("gpugraph takes weights that are integers or of float64")
     if not (np.isfinite(array) & (array >= 0)).all():
         raise NotImplementedError("gpugraph takes finite weights of 0 or more")
-    # Up to these, sums are the same. Python's integers have no end, numpy's overflow, and float64 rounds integers.
+    # Up to these limits sums are the same. Python's integers are unbounded, numpy's overflow, and float64 rounds integers.
     limits: list[float] = [np.iinfo(kind).max for kind in kinds if issubclass(kind, np.integer)]
     if array.dtype.kind != "f":
         limits.append((1 << 63) - 1)
     elif not all(issubclass(kind, float) for kind in kinds):
         limits.append((1 << 53) - 1)
-    # A path has less than n edges, so no sum along one is larger.
+    # Each edge is on a path at most once, so no sum along a path is larger.
     largest = float(np.sum(array, dtype=np.float64)) * (1 + 1e-9)
     if not np.isfinite(largest) or any(largest > limit for limit in limits):
         raise NotImplementedError("gpugraph takes weights whose sums neither overflow nor are rounded as integers")
@@ -120,7 +120,7 @@ def _simple(G: Any) -> Any:
 
 
 class Backend:
-    """The functions, under the names of networkx."""
+    """The functions of the backend, with the names of networkx."""
 
     @staticmethod
     def convert_from_nx(
@@ -129,30 +129,30 @@ class Backend:
         edge_attrs: Optional[Mapping[Any, Any]] = None,
         **_: Any,
     ) -> BackendGraph:
-        """Converts a graph; `edge_attrs` are the attributes that a function reads, with their defaults."""
+        """Converts a graph. `edge_attrs` maps the edge attributes that a function reads to their defaults."""
         return BackendGraph(graph, edge_attrs or {})
 
     @staticmethod
     def convert_to_nx(value: Any, **_: Any) -> Any:
-        """Results are those of networkx already."""
+        """Returns `value`, because results already have the types of networkx."""
         return value
 
     @staticmethod
     def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Returns True, or why a function does not do what these arguments ask for."""
+        """Returns True, or the reason why the backend does not support these arguments."""
         return _arguments(name, *args, **kwargs)
 
     @staticmethod
     def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Returns True, or why networkx is faster. networkx calls it only if the call does not name the backend."""
+        """Returns True, or the reason why networkx is faster. networkx calls this only if no backend was named."""
         graph = args[0] if args else kwargs["G"]
-        # Nodes are counted first, because networkx counts edges node by node.
+        # Checks nodes first, because networkx counts edges node by node.
         is_large = len(graph) >= _FEW or graph.number_of_edges() >= _FEW
         return True if is_large else f"networkx is faster for fewer than {_FEW} edges"
 
     @staticmethod
     def triangles(G: BackendGraph, nodes: Any = None) -> Any:
-        """Triangles of each node. ``networkx.triangles``."""
+        """Number of triangles of each node. ``networkx.triangles``."""
         if G.is_directed():
             raise nx.NetworkXNotImplemented("not implemented for directed type")
         found = G.graph(False).triangles().per_vertex
@@ -160,22 +160,22 @@ class Backend:
 
     @staticmethod
     def clustering(G: BackendGraph, nodes: Any = None, weight: Any = None) -> Any:
-        """Clustering of each node. ``networkx.clustering``."""
+        """Clustering coefficient of each node. ``networkx.clustering``."""
         found = G.graph(False).triangles()
-        # Whole zeros and the order of the division are networkx's.
+        # As in networkx, zeros are integers, and the operations have the same order.
         triangles, degree = found.per_vertex.tolist(), found.degree.tolist()
         values = [0 if t == 0 else 2 * t / (d * (d - 1)) for t, d in zip(triangles, degree)]
         return _chosen(G, nodes, values)
 
     @staticmethod
     def transitivity(G: BackendGraph) -> Any:
-        """Share of the pairs of edges with a common end that are part of a triangle. ``networkx.transitivity``."""
+        """Fraction of the pairs of edges with a common endpoint that are in a triangle. ``networkx.transitivity``."""
         found = G.graph(False).triangles()
         return 0 if found.total == 0 else 3 * found.total / found.wedges
 
     @staticmethod
     def single_source_shortest_path_length(G: BackendGraph, source: Any, cutoff: Optional[float] = None) -> Any:
-        """Edges from the source to each node that it reaches. ``networkx.single_source_shortest_path_length``."""
+        """Number of edges to each reachable node. ``networkx.single_source_shortest_path_length``."""
         if source not in G:
             raise nx.NodeNotFound(f"Source {source} is not in G")
         levels = G.graph(G.is_directed()).bfs(source).levels
@@ -187,10 +187,10 @@ class Backend:
     def single_source_dijkstra_path_length(
         G: BackendGraph, source: Any, cutoff: Optional[float] = None, weight: Any = "weight"
     ) -> Any:
-        """Distances of the nodes that the source reaches. ``networkx.single_source_dijkstra_path_length``."""
+        """Distance of each reachable node. ``networkx.single_source_dijkstra_path_length``."""
         G.number(source)
         graph = G.graph(G.is_directed(), weight)
-        # Without a name of weights, all are 1.
+        # If `weight` is None, all weights are 1.
         paths = graph.sssp(source) if len(G._ends) and weight is not None else graph.bfs(source)
         distances = paths.distances if hasattr(paths, "distances") else paths.levels
         is_near = True if cutoff is None else distances <= cutoff
@@ -198,18 +198,18 @@ class Backend:
 
     @staticmethod
     def strongly_connected_components(G: BackendGraph) -> Iterator[set[Any]]:
-        """Sets of nodes that reach each other. ``networkx.strongly_connected_components``."""
+        """Sets of nodes that can reach each other. ``networkx.strongly_connected_components``."""
         if not G.is_directed():
             raise nx.NetworkXNotImplemented("not implemented for undirected type")
         tree = G.graph(True).dfs(components=True)
         if tree.components is None:
             return
         sets: dict[int, set[Any]] = {}
-        # In the order in which the search leaves them, a component comes after all that it leads to, as in networkx: its
-        # first vertex is left last.
+        # networkx yields a component after all components that it leads to. That is the postorder of the components' first
+        # vertices, because the search finishes the first vertex of a component last.
         components = tree.components.tolist()
         for row in np.argsort(-tree.postorder).tolist():
-            # The search does not go to vertices without edges.
+            # The search does not visit vertices without edges; each is a component.
             component = row if components[row] < 0 else components[row]
             sets.setdefault(component, set()).add(G.nodes[row])
         yield from reversed(sets.values())
@@ -228,7 +228,7 @@ def _arguments(name: str, G: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _chosen(G: BackendGraph, nodes: Any, values: list[Any]) -> Any:
-    """Returns the values of all nodes, of one node, or of some, as networkx does."""
+    """Returns the values of all nodes (None), of one node, or of several nodes, as networkx does."""
     if nodes is None:
         return dict(zip(G.nodes, values))
     if nodes in G:

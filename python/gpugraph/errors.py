@@ -1,4 +1,4 @@
-"""Exceptions by kind. Each has the message that the command line prints, and its exit code."""
+"""Exceptions, one for each kind of error. Each has the message and the exit code of the command ``gpugraph``."""
 
 __all__ = [
     "BusyError",
@@ -16,14 +16,14 @@ __all__ = [
 
 
 class Error(Exception):
-    """An error of gpugraph. All others are subclasses."""
+    """Base class of all errors of gpugraph."""
 
     #: The exit code with which the command ``gpugraph`` ends on this error.
     exit_code: int = 10
 
 
 class UsageError(Error, ValueError):
-    """Arguments, options or keys of a job are wrong or exclude each other. Arrays have another shape or dtype."""
+    """Arguments, options or keys of a job are wrong or exclude each other, or an array has the wrong shape or dtype."""
 
     exit_code = 2
 
@@ -41,7 +41,7 @@ class CorruptError(Error):
 
 
 class BusyError(Error):
-    """The workdir is in use, or holds the results of another input."""
+    """The workdir is in use, or contains the results of another input."""
 
     exit_code = 5
 
@@ -53,7 +53,7 @@ class DiskFullError(Error, OSError):
 
 
 class LimitError(Error, MemoryError):
-    """A limit is too small. The message names one that is enough."""
+    """A limit is too small. The message names a limit that is enough."""
 
     exit_code = 7
 
@@ -65,18 +65,18 @@ class ValidationError(Error):
 
 
 class LostError(Error):
-    """A GPU or a rank was lost. The same call carries on."""
+    """A GPU or a rank was lost. The same call resumes the work."""
 
     exit_code = 9
 
 
 class SystemFailure(Error, OSError):
-    """The system failed: a folder can't be written, a thread can't be started."""
+    """The operating system reported an error: a folder can't be written, or a thread can't be started."""
 
     exit_code = 10
 
 
 class StoppedError(Error):
-    """The work was stopped from outside. Ctrl-C raises ``KeyboardInterrupt`` instead."""
+    """A signal stopped the work. Ctrl-C raises ``KeyboardInterrupt`` instead."""
 
     exit_code = 75

@@ -24,7 +24,7 @@ pub struct Sources(pub Vec<InputId>);
 pub const SOURCES: Key<Sources> = Key::new(
     "sources",
     ("an id, or a list such as [1, 5] or [\"one\", \"two\"]", "none"),
-    "sources by the input's ids, in place of `roots`",
+    "input ids of the sources, in place of `roots`",
     Sources::default,
     Sources::read,
 );

@@ -51,7 +51,7 @@ pub(super) mod input {
     );
     pub const SKIP_LINES: Key<Option<u64>> = Key::new(
         "skip_lines",
-        ("a whole number", "0, and a first line that counts the others is refused"),
+        ("a whole number", "0, and a first line that states the number of lines is refused"),
         "lines to skip at the top of each file of text, not counting comments and blank lines",
         || None,
         |field, diagnostics| field.integer(0..=MOST_SKIPPED, diagnostics).map(Some),
@@ -76,7 +76,7 @@ pub(super) mod input {
     pub const UNIFORM: Key<()> = Key::of_field(
         "uniform",
         ("{ scale = 20, edge_factor = 16, seed = 1 }", NONE),
-        "a graph that the job makes, both ends of every edge drawn evenly",
+        "a graph that the job generates, both ends of every edge drawn uniformly",
     );
     pub const RANDOM: Key<()> = Key::of_field(
         "random",

@@ -19,16 +19,13 @@ pub struct About {
 
 impl About {
     /// Description of the column with the parent of each vertex in a search tree.
-    pub const PARENT: About = About::new(
-        "parent",
-        "vertex before this one on the way from the source; a source or root is its own",
-        NOT_REACHED,
-    );
+    pub const PARENT: About =
+        About::new("parent", "predecessor on the path from the source; a source or root is its own", NOT_REACHED);
     /// Description of the column with the level of each vertex in a breadth-first search.
-    pub const LEVEL: About = About::new("level", "edges on the way from the source", NOT_REACHED);
+    pub const LEVEL: About = About::new("level", "edges on the path from the source", NOT_REACHED);
     /// Description of the column with the id of each row, for a graph with sparse ids or string ids.
     pub const IDS: About =
-        About::new("ids", "id in the input, sorted: row i of every other column is of the id in row i", ALWAYS);
+        About::new("ids", "input ids, ascending: row i of every other column belongs to the id in row i", ALWAYS);
 
     /// Returns the description of the vertex column `name`.
     pub const fn new(name: &'static str, holds: &'static str, missing: &'static str) -> About {

@@ -33,7 +33,7 @@ const DRAWN: u32 = 4;
 pub(super) const ROOTS: Key<u32> = Key::new(
     "roots",
     ("a whole number from 1 to 65536", "4"),
-    "number of sources, drawn among the vertices that have an edge (a loop is none), each once",
+    "number of distinct sources, drawn at random from the vertices with an edge other than a self-loop",
     || DRAWN,
     |field, diagnostics| field.integer(1..=MOST_ROOTS, diagnostics),
 );

@@ -27,7 +27,7 @@ pub struct Bfs {
 pub(super) const ALPHA: Key<Option<f64>> = Key::new(
     "alpha",
     ("a number above 0", "by device: 30 with rows in memory, 8 with rows on a disk, 64 on a GPU"),
-    "bottom-up begins when the frontier has more than one in alpha of the remaining edges",
+    "switches to bottom-up when the frontier has more than 1/alpha of the remaining edges",
     || None,
     |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
 );
@@ -36,7 +36,7 @@ pub(super) const ALPHA: Key<Option<f64>> = Key::new(
 pub(super) const BETA: Key<Option<f64>> = Key::new(
     "beta",
     ("a number above 0", "1000 on every device"),
-    "top-down begins again when the frontier has less than one in beta of the vertices",
+    "switches back to top-down when the frontier has fewer than 1/beta of the vertices",
     || None,
     |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
 );

@@ -17,7 +17,7 @@ pub struct Cdlp {
 pub(super) const ITERATIONS: Key<u64> = Key::new(
     "iterations",
     ("a whole number above 0", "10"),
-    "how often every vertex takes the most frequent label of its neighbours",
+    "number of rounds in which every vertex takes the most frequent label of its neighbours",
     || 10,
     |field, diagnostics| field.integer(1..=MOST, diagnostics),
 );

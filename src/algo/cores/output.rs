@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Result columns of `[cores]`.
 pub(super) const COLUMNS: &[About] = &[
     About::new("core", "core number of the vertex", "-1: no vertex"),
-    About::new("layer", "number of the layer in which peeling removes the vertex, from 1", "-1: no vertex"),
+    About::new("layer", "1-based layer in which peeling removes the vertex", "-1: no vertex"),
 ];
 
 /// Summary of the core numbers.

@@ -45,7 +45,7 @@ pub struct Dfs {
 const SOURCE: Key<Option<InputId>> = Key::new(
     "source",
     ("an id, such as 17 or \"name\"", "none"),
-    "the vertex to begin at; a table has it or `forest`",
+    "vertex to start from; a table has either `source` or `forest`",
     || None,
     |field, diagnostics| field.id(diagnostics).map(Some),
 );
@@ -55,14 +55,14 @@ const FOREST: Key<bool> = Key::flag("forest", "searches all vertices, in place o
 
 /// The key `order` of the table `[dfs]`.
 const ORDER: Key<TreeOrder> =
-    Key::choice("order", &ORDERS, "the tree that is asked for; the lexicographic one is made");
+    Key::choice("order", &ORDERS, "the tree that is required; `any` also makes the lexicographic one");
 
 /// The key `articulation` of the table `[dfs]`.
 const ARTICULATION: Key<bool> = Key::flag("articulation", "finds articulation points and bridges");
 
 /// The key `multigraph` of the table `[dfs]`.
 const MULTIGRAPH: Key<bool> =
-    Key::flag("multigraph", "an edge that the input repeats is no bridge; with `articulation`");
+    Key::flag("multigraph", "an edge that the input repeats is no bridge; requires `articulation`");
 
 /// The key `components` of the table `[dfs]`.
 const COMPONENTS: Key<Option<ComponentKind>> = Key::new(

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 /// Columns of a depth-first search and of the results derived from it.
 pub(super) const COLUMNS: &[About] = &[
     About::PARENT,
-    About::new("preorder", "number in the order in which the search reaches vertices, from 0", NOT_REACHED),
-    About::new("postorder", "number in the order in which the search leaves vertices, from 0", NOT_REACHED),
-    About::new("depth", "edges on the way from the root of the tree", NOT_REACHED),
-    About::new("articulation", "1 if the graph falls apart without the vertex", NOT_REACHED),
-    About::new("bridge", "1 if the graph falls apart without the edge from the parent", NOT_REACHED),
+    About::new("preorder", "0-based position in the order in which the search reaches vertices", NOT_REACHED),
+    About::new("postorder", "0-based position in the order in which the search leaves vertices", NOT_REACHED),
+    About::new("depth", "edges on the path from the root of the tree", NOT_REACHED),
+    About::new("articulation", "1 if removing the vertex disconnects its component", NOT_REACHED),
+    About::new("bridge", "1 if removing the edge from the parent disconnects its component", NOT_REACHED),
     About::new("component", "first vertex of the strongly connected component", NOT_REACHED),
-    About::new("topological", "place in an order in which every edge leads forward, from 0", NOT_REACHED),
+    About::new("topological", "0-based position in a topological order", NOT_REACHED),
     About::of_others("cycle", "vertices of a cycle in its order, a row for each"),
 ];
 

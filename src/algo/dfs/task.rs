@@ -114,7 +114,7 @@ impl Algorithm for Dfs {
         if let Some(found) = &output.articulation {
             let points = counted(found.articulation_points, "vertex", "vertices");
             let bridges = counted(found.bridges, "edge", "edges");
-            all.push(format!("The graph falls apart without any one of {points}, or of {bridges}."));
+            all.push(format!("Removing any one of {points}, or of {bridges}, disconnects a component."));
         }
         if let Some(found) = &output.strong {
             let (one, many) = ("strongly connected component", "strongly connected components");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Result columns of `[distances]`.
 pub(super) const COLUMNS: &[About] = &[
-    About::new("sources", "number of other vertices that are sources and reach the vertex", "0: no vertex"),
+    About::new("sources", "number of sources, apart from the vertex itself, that reach the vertex", "0: no vertex"),
     About::new("total", "sum of the distances from these sources", "0: no vertex"),
     About::new("farthest", "largest distance from one of these sources", "0: no vertex"),
 ];

@@ -33,7 +33,7 @@ const EXCHANGED: u64 = 6;
 impl Algorithm for Distances {
     const NAME: &'static str = "distances";
     const ABOUT: &'static str =
-        "sums up distances from many sources: closeness, eccentricities, bounds of the diameter";
+        "sums up distances from many sources: closeness, eccentricities, bounds on the diameter";
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
     const COLUMNS: &'static [About] = COLUMNS;
     const ALTERNATIVES: &'static [&'static str] = &Origins::ALTERNATIVES;

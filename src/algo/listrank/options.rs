@@ -14,7 +14,7 @@ pub struct ListRank {
 
 /// The key `method` of the table `[listrank]`.
 pub(super) const METHOD: Key<Method> =
-    Key::choice("method", &METHODS, "the method; ranks are the same by all, auto is the fastest");
+    Key::choice("method", &METHODS, "the method; all find the same ranks, and auto is the fastest");
 
 /// The key `order` of the table `[listrank]`.
 pub(super) const ORDER: Key<RankOrder> = Key::choice(

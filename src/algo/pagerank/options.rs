@@ -49,7 +49,7 @@ pub struct Pagerank {
 const DAMPING_KEY: Key<f64> = Key::new(
     "damping",
     ("a number from 0 to below 1", "0.85"),
-    "the probability of following an edge instead of jumping to a vertex",
+    "probability of following an edge instead of teleporting",
     || DAMPING,
     |field, diagnostics| field.fraction(diagnostics),
 );
@@ -58,14 +58,14 @@ const DAMPING_KEY: Key<f64> = Key::new(
 const VARIANT: Key<Variant> = Key::choice(
     "variant",
     &VARIANTS,
-    "gap loses ranks of vertices without out-edges, and stops at `tolerance`; graphalytics spreads them, for `iterations`",
+    "gap drops the ranks of vertices without out-edges and stops at `tolerance`; graphalytics spreads them evenly and runs all `iterations`",
 );
 
 /// The key `tolerance` of the table `[pagerank]`.
 const TOLERANCE_KEY: Key<f64> = Key::new(
     "tolerance",
     ("a number above 0 and at most 1", "1e-4"),
-    "the sum of all changes of ranks below which `gap` stops",
+    "`gap` stops when the changes of all ranks add up to less than this",
     || TOLERANCE,
     |field, diagnostics| field.positive(1, diagnostics),
 );
@@ -74,7 +74,7 @@ const TOLERANCE_KEY: Key<f64> = Key::new(
 const ITERATIONS_KEY: Key<Option<u64>> = Key::new(
     "iterations",
     ("a whole number above 0", "at most 1000 with gap, 10 with graphalytics"),
-    "the number of iterations: the most of gap, all of graphalytics",
+    "number of iterations: the maximum for gap, the exact number for graphalytics",
     || None,
     |field, diagnostics| field.integer(1..=MOST, diagnostics).map(Some),
 );
@@ -83,7 +83,7 @@ const ITERATIONS_KEY: Key<Option<u64>> = Key::new(
 const PERSONALISED: Key<Vec<InputId>> = Key::new(
     "personalised",
     ("an id, or a list such as [1, 5] or [\"one\", \"two\"]", "none"),
-    "the vertices to which jumps lead, by the input's ids; all vertices if there are none",
+    "input ids of the vertices to teleport to, in place of all vertices",
     Vec::new,
     |field: &Field<'_>, diagnostics| distinct_ids(field, ("a vertex to jump to", "vertices"), diagnostics),
 );

@@ -40,7 +40,7 @@ pub struct Options {
 pub const DRAWN: Key<u32> = Key::new(
     "roots",
     ("a whole number from 1 to 65536", "64"),
-    "number of sources, drawn among the vertices that have an edge (a loop is none), each once",
+    "number of distinct sources, drawn at random from the vertices with an edge other than a self-loop",
     || ROOTS,
     |field, diagnostics| field.integer(1..=MOST_ROOTS, diagnostics),
 );
@@ -49,21 +49,21 @@ pub const DRAWN: Key<u32> = Key::new(
 pub const SEED: Key<u64> = Key::new(
     "seed",
     ("a whole number", "1"),
-    "seed that the roots are drawn by",
+    "seed of the random draw of `roots`",
     || 1,
     |field, diagnostics| field.integer(0..=u64::MAX, diagnostics),
 );
 
 /// The key `validate`: whether to check trees.
 pub const VALIDATE: Key<bool> =
-    Key::flag_on("validate", "checks each tree by another method than the search; exit 8 if one is wrong");
+    Key::flag_on("validate", "checks each tree by a method other than the search; exit 8 if one is wrong");
 
 /// The key `write`: whether to write result columns.
 pub const WRITE: Key<bool> = Key::flag("write", "writes the columns of each source");
 
 /// The key `graph500`: whether to print the statistics of Graph500.
 pub const GRAPH500: Key<bool> =
-    Key::flag("graph500", "prints the figures of Graph500's reference code; with `roots` alone");
+    Key::flag("graph500", "prints the statistics of Graph500's reference code; excludes `sources`");
 
 impl Origins {
     /// Mutually exclusive keys.

@@ -46,13 +46,13 @@ pub struct Sssp {
 
 /// The key `method`: the method of the search.
 pub(super) const METHOD: Key<Method> =
-    Key::choice("method", &METHODS, "the method; all find the same, auto is the fastest");
+    Key::choice("method", &METHODS, "the method; all find the same distances, and auto is the fastest");
 
 /// The key `weights`: the source of the edge weights.
 pub(super) const WEIGHTS: Key<WeightSource> = Key::new(
     "weights",
     ("\"file\" | { uniform = [1, 255], seed = 1 } | { uniform = [0.0, 1.0], seed = 1 } | { unit = true }", "\"file\""),
-    "weights of the input, drawn ones, or 1 for every edge",
+    "weights of the input, random weights, or 1 for every edge",
     || WeightSource::File,
     WeightSource::parse,
 );

@@ -45,10 +45,10 @@ impl Strategy {
 
 /// The key `strategy` of the table `[traverse]`.
 pub(super) const STRATEGY: Key<Strategy> =
-    Key::choice("strategy", &STRATEGIES, "the way from a level to the next; all find the same trees");
+    Key::choice("strategy", &STRATEGIES, "how candidates become the next level; all strategies find the same trees");
 
 /// The key `owner` of the table `[traverse]`.
-pub(super) const OWNER: Key<OwnerRule> = Key::choice("owner", &OwnerRule::ALL, "the rule by which ranks own vertices");
+pub(super) const OWNER: Key<OwnerRule> = Key::choice("owner", &OwnerRule::ALL, "rule that assigns vertices to ranks");
 
 /// All keys of the table `[traverse]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &STRATEGY, &OWNER];

@@ -24,24 +24,26 @@ pub struct Triangle {
 }
 
 /// The key `per_vertex` of the table `[triangle]`.
-const PER_VERTEX: Key<bool> =
-    Key::flag("per_vertex", "also counts triangles of each vertex, and writes these, degrees and clustering");
+const PER_VERTEX: Key<bool> = Key::flag(
+    "per_vertex",
+    "also counts the triangles of each vertex, and writes counts, degrees and clustering coefficients",
+);
 
 /// The key `clustering` of the table `[triangle]`.
 const CLUSTERING: Key<Direction> = Key::choice(
     "clustering",
     &[("undirected", Direction::Undirected), ("directed", Direction::Directed)],
-    "directed counts the edges between the neighbours of each vertex, in both directions, and writes these, degrees and clustering",
+    "directed counts the directed edges between the neighbours of each vertex, and writes counts, degrees and clustering coefficients",
 );
 
 /// The key `per_edge` of the table `[triangle]`.
 const PER_EDGE: Key<bool> =
-    Key::flag("per_edge", "also counts triangles of each edge, and writes both ends of each edge and this number");
+    Key::flag("per_edge", "also counts the triangles of each edge, and writes both ends and the count of each edge");
 
 /// The key `comparisons` of the table `[triangle]`.
 const COMPARISONS: Key<bool> = Key::flag(
     "comparisons",
-    "also counts the comparisons of a plain merge of sorted rows, in the order of ids and in that of degree, on CPUs",
+    "also counts the comparisons of a plain merge of sorted rows, in the order of ids and in the order of degree, on CPUs",
 );
 
 /// All keys of the table `[triangle]`.

@@ -21,7 +21,7 @@ pub(super) const EDGES: &str = "out/triangle";
 pub(super) const COLUMNS: &[About] = &[
     About::new("triangles", "triangles that the vertex is in", "0"),
     About::new("links", "directed edges between neighbours of the vertex", "0"),
-    About::new("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
+    About::new("clustering", "fraction of the pairs of neighbours that are adjacent, from 0 to 1", "0"),
     About::new("degree", "neighbours in the simple graph without direction", "0"),
     About::of_others("source", "end of the edge with the smaller id"),
     About::of_others("target", "end of the edge with the larger id"),

@@ -107,7 +107,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     }
 
     /// Returns the memory, disk space and time that the algorithm needs for an input of size `size`, and the number of
-    /// bytes that ranks exchange. The result is an upper bound if `size` is one.
+    /// bytes that ranks exchange. The result is an upper bound if `size` contains upper bounds instead of exact
+    /// numbers.
     fn cost(&self, size: SizeOf<'_, '_, Self::Input>, resources: &RankResources) -> Cost;
 
     /// Computes one trial, or completes a trial that an earlier run began. Collective: all ranks must call it.
@@ -166,7 +167,7 @@ pub struct Trial<O, D> {
     pub output: O,
     /// Times and counters of the trial.
     pub details: D,
-    /// Seconds that the trial took, including seconds in earlier runs of the job.
+    /// Duration of the trial in seconds, including its time in earlier runs of the job.
     pub seconds: f64,
 }
 

@@ -136,7 +136,7 @@ pub struct Cost {
     /// Total size in bytes of the files that the ranks read in random order. A run is fast if these files fit the page
     /// cache.
     pub cached: u64,
-    /// Estimated seconds of all trials, from rates that were measured on one machine.
+    /// Estimated time of all trials in seconds, from rates that were measured on one machine.
     pub seconds: f64,
     /// Kind of work: the name of the task, and the options that affect its speed. Times of earlier runs are stored
     /// under this label.

@@ -34,7 +34,8 @@ pub enum ChosenDevice<G, C> {
     Gpu(G),
     /// The CPU of this rank, with its engine. All ranks compute on their CPUs.
     Cpu(C),
-    /// No device: other ranks compute on GPUs, but this rank has none. Its CPU would hardly help.
+    /// No device: other ranks compute on GPUs. This rank has no GPU and does no work, because its CPU would hardly
+    /// help.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! Passes over the edges of an input. Signals can stop a pass.
+//! Passes over the edges of an input. A POSIX signal to the process can end a pass early.
 
 use crate::algo::round;
 use crate::comm::Comm;
@@ -10,8 +10,8 @@ use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 
-/// Calls `edge` with the raw ids of both ends of every edge of an input, on several threads. Each of `states` belongs
-/// to one thread. Returns the states, and the statistics of the pass.
+/// Calls `edge` with the raw ids of both ends of every edge of an input, on several threads. `edge` also receives the
+/// state of its thread: `states` has one element for each thread. Returns the states, and the statistics of the pass.
 ///
 /// # Errors
 /// Errors of reading and of `edge`; [`crate::Error::Stopped`].
@@ -23,8 +23,8 @@ pub fn each_edge<S: Send>(
     formats::each_edge(input, states, &Signals, edge)
 }
 
-/// Reads the input of a prepared graph again. Each rank reads a share of the edges, and passes them to its `visitors`:
-/// one for each thread. Collective.
+/// Reads the input of a prepared graph again. Each rank reads a share of the edges, on one thread for each of its
+/// `visitors`, and passes every edge to the visitor of the thread. Collective.
 ///
 /// # Errors
 /// Errors of reading and of the visitors, including that the input has changed since the graph was built;

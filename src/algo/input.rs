@@ -5,7 +5,7 @@ use super::verify::{ListResults, Results};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
-/// A value that belongs either to a graph or to a list.
+/// Either a value about a graph or a value about a list.
 #[derive(Debug, Clone, Copy)]
 pub enum ByInput<G, L> {
     /// The value for a graph.
@@ -24,7 +24,7 @@ pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 pub type ResultsRef<'a, 'b> = ByInput<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl<G, L> ByInput<G, L> {
-    /// Returns the value if it belongs to a graph.
+    /// Returns the value about a graph, or `None` if this is a value about a list.
     pub fn graph(self) -> Option<G> {
         if let ByInput::Graph(graph) = self { Some(graph) } else { None }
     }
@@ -37,7 +37,7 @@ pub trait Input: Sized + 'static {
     /// Selects one of two types: `G` for graphs, `L` for lists.
     type Of<G, L>;
 
-    /// Returns the value if it belongs to this kind of input, and `None` otherwise.
+    /// Returns the value if it is about this kind of input, and `None` otherwise.
     fn pick<G, L>(value: ByInput<G, L>) -> Option<Self::Of<G, L>>;
 }
 

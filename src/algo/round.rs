@@ -18,7 +18,7 @@ pub fn load<T>(comm: &Comm, checkpoint: &Checkpoint, read: impl FnOnce(&Saved) -
 /// Decision of all ranks at the end of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundEnd {
-    /// Whether the round must be discarded, because a stop interrupted it on some rank.
+    /// Whether the round must be discarded, because a stop request interrupted it on some rank.
     pub is_cut: bool,
     /// Whether some rank was asked to stop.
     pub stops: bool,
@@ -27,8 +27,8 @@ pub struct RoundEnd {
 }
 
 impl RoundEnd {
-    /// Decides together with all ranks whether the round counts, whether to stop and whether to save. `is_whole` says
-    /// whether this rank completed its work in the round. Collective.
+    /// Agrees with all ranks whether to discard the round, whether to stop, and whether to save a checkpoint.
+    /// `is_whole` says whether this rank completed its work in the round. Collective.
     pub fn agree(comm: &Comm, is_whole: bool, checkpoint: &Checkpoint) -> RoundEnd {
         let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
         let mut wants = wants.map(u64::from);
@@ -38,11 +38,12 @@ impl RoundEnd {
     }
 }
 
-/// Returns true if the work of a round was completed, and false if a stop interrupted it.
+/// Returns true if `work`, the outcome of a round on this rank, is success, and false if a stop request interrupted the
+/// round.
 ///
 /// # Errors
 ///
-/// The error of the work, unless it is a stop.
+/// The error in `work`, unless it is [`Error::Stopped`].
 pub fn is_whole(work: Result<()>) -> Result<bool> {
     match work {
         Err(Error::Stopped(_)) => Ok(false),
@@ -60,10 +61,11 @@ pub fn check(comm: &Comm) -> Result<()> {
     if comm.ranks() == 1 { signals::check() } else { Ok(()) }
 }
 
-/// Returns the result of `work`, or [`Error::Stopped`] on all ranks if a stop interrupted it on any rank. Collective.
+/// Returns the value in `work`, the outcome of a step on this rank. If a stop request interrupted the step on any rank,
+/// all ranks return [`Error::Stopped`] instead. Collective.
 ///
 /// # Errors
-/// [`Error::Stopped`], and the error of `work`.
+/// [`Error::Stopped`], and the error in `work`.
 pub fn agree<T>(comm: &Comm, work: Result<T>) -> Result<T> {
     let done = match work {
         Err(Error::Stopped(_)) => None,
@@ -73,7 +75,8 @@ pub fn agree<T>(comm: &Comm, work: Result<T>) -> Result<T> {
     done.filter(|_| !is_cut).ok_or(Error::Stopped("a signal"))
 }
 
-/// Returns the error that ends a trial after a stop, once rank 0 has saved its checkpoint. Collective.
+/// Returns the error that ends a trial after a stop request. Waits for all ranks, so that rank 0 has saved its
+/// checkpoint. Collective.
 pub fn stopped(comm: &Comm) -> Error {
     // The first rank that returns ends the job on all ranks, so it must wait for the rank that saves.
     comm.barrier();

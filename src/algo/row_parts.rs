@@ -1,4 +1,5 @@
-//! A pass of several threads over the rows of the lower half. It visits each edge of the graph once.
+//! Multithreaded pass over the lower half of all rows (the neighbours with smaller ids), which contains each edge of
+//! the graph once.
 
 use super::team::check_parts;
 use crate::error::Result;
@@ -35,10 +36,10 @@ impl<'a> RowPart<'a> {
     }
 }
 
-/// Calls `work` with all rows, in ranges of up to `PART` rows, on several threads. `state` creates a state for each
-/// thread, which is passed to `work`. Releases each block after its last row. Returns the states of all threads. If
-/// `work` fails, returns the failure of the first range that fails in row order, so the result does not depend on the
-/// number of threads.
+/// Calls `work` with all rows, in ranges of up to `PART` rows, on several threads. Calls `state` once on each thread,
+/// and passes the returned state to every call of `work` on that thread. Releases each block after its last row.
+/// Returns the states of all threads. If `work` fails for several ranges, returns the failure for the first of these in
+/// row order, so the result does not depend on the number of threads.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.

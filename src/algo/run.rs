@@ -29,19 +29,19 @@ pub struct Run<'a> {
     pub columns: Columns<'a>,
     /// Whether this is the trial whose results are kept.
     pub is_last: bool,
-    /// Opens the edges of the input again, with self-loops and repeated edges but without weights. `None` for a list,
-    /// and for a graph that another job prepared. The input may have changed, so the algorithm must compare its
-    /// checksum with the checksum of the graph.
+    /// Function that opens the input again, to read its edges with self-loops and repeated edges but without weights.
+    /// `None` for a list, and for a graph that another job prepared. The input may have changed, so the algorithm must
+    /// compare its checksum with the checksum of the graph.
     pub input: Option<&'a dyn Fn() -> Result<Input>>,
     /// Paths of the trial's journals and checkpoints.
     pub units: Units<'a>,
-    /// Seconds that this job took to prepare the graph.
+    /// Time that this job took to prepare the graph, in seconds.
     pub construction: f64,
     /// Energy meters, if the job measures energy. Either all ranks have meters or none has.
     pub meters: Option<&'a Meters>,
 }
 
-/// The journal and the checkpoint of a trial. Both belong to one graph, one table and one trial.
+/// Names the journal, the checkpoint and the folder of files of one trial, in which it stores finished units of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Units<'a> {
     /// Folder of the trial's journals and checkpoints.

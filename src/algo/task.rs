@@ -85,7 +85,7 @@ pub struct Outcome {
     /// The [`Algorithm::Details`] as JSON. The report merges its fields with the fields of the output, also within
     /// lists of objects.
     pub how: Value,
-    /// Seconds that the trial took, including seconds in earlier runs of the job.
+    /// Duration of the trial in seconds, including its time in earlier runs of the job.
     pub seconds: f64,
 }
 

@@ -10,15 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Time that a rank other than 0 waits for rank 0 to end the job, after an error that probably occurs on rank 0 as
-/// well.
+/// Time to wait for rank 0 to end the job, on another rank, after an error that probably occurs on rank 0 as well.
 const SAME_ERROR_WAIT: Duration = Duration::from_secs(5);
-/// Time that a rank that was stopped by a signal waits for rank 0 to save finished work.
+/// Time to wait for rank 0 to save finished work, on another rank that was stopped by a signal.
 const SAVE_WAIT: Duration = Duration::from_secs(8);
 /// Time that rank 0, after a signal, waits for the other ranks to stop and close their files.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// Maximum time that a process waits, before it ends, for the launcher to read its last line of output.
+/// Maximum time to wait, at the end of a process, until the launcher has read the last line of output.
 const READ_WAIT: Duration = Duration::from_secs(1);
 
 /// Exit code of a job in which a rank was lost.
@@ -28,7 +27,7 @@ const LOST: u8 = 9;
 /// SIGKILL. Other launchers begin with SIGTERM.
 static LAUNCHER_ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Installs the signal handler that notices when a launcher begins to end this process.
+/// Installs a SIGCONT handler, which records in [`LAUNCHER_ENDING`] that the launcher has begun to end this process.
 pub(super) fn watch_launcher() {
     // Without the handler, the worst outcome is that several ranks print the same line.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, LAUNCHER_ENDING.clone());

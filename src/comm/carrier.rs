@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 
-/// Callback `take(from, words)` that receives a message: the rank that sent it, and its 32-bit words.
+/// Callback `take(from, words)`, called once per message with the rank that sent the message and its 32-bit words.
 pub(super) type TakeMessage<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
 /// Result of [`Carrier::take`].

@@ -30,8 +30,8 @@ pub struct MessageLimits {
 }
 
 impl MessageLimits {
-    /// Returns the maximum memory of an exchange in bytes, on one of `ranks` ranks on `nodes` machines. Buffers that
-    /// the sender has obtained from [`Outbox::buffer`] and not yet sent are not included.
+    /// Returns the maximum memory that an exchange needs on one rank, in bytes, in a job of `ranks` ranks on `nodes`
+    /// machines. Buffers that the sender has obtained from [`Outbox::buffer`] and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         match nodes {
             _ if ranks == 1 => 0,
@@ -58,9 +58,9 @@ impl MessageLimits {
 /// Traffic of an exchange between this rank and the other ranks. Messages from the rank to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExchangeTraffic {
-    /// Bytes sent to other ranks.
+    /// Number of bytes sent to other ranks.
     pub sent_bytes: u64,
-    /// Bytes received from other ranks.
+    /// Number of bytes received from other ranks.
     pub received_bytes: u64,
     /// Duration of the exchange in seconds.
     pub seconds: f64,

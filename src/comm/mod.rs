@@ -48,7 +48,7 @@ use shm::SharedSums;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Communicator of this process, once it has been opened. It is global so that the panic hook can use it.
+/// Communicator of this process; empty until [`Comm::open`] has set it. It is global so that the panic hook can use it.
 static OPEN: OnceLock<Comm> = OnceLock::new();
 
 /// Memory in bytes that MPI allocates when it starts. Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks
@@ -130,8 +130,8 @@ impl Comm {
         Ok(OPEN.get_or_init(|| comm).clone())
     }
 
-    /// Finalises MPI. All ranks must call this, at the end of `main` and on the thread that opened MPI. Messages that
-    /// have not been received are dropped.
+    /// Finalises MPI. All ranks must call this, at the end of `main` and on the thread that initialised MPI. Messages
+    /// that have not been received are dropped.
     pub fn close(&self) {
         if let Comm::Mpi(ranks) = self {
             ranks.close();
@@ -160,7 +160,7 @@ impl Comm {
         self.position().ranks
     }
 
-    /// Returns true on rank 0, the leader. It writes the files that exist only once per job.
+    /// Returns true on rank 0, the leader. The leader writes the files that exist only once per job.
     pub fn is_leader(&self) -> bool {
         self.rank() == 0
     }
@@ -186,8 +186,8 @@ impl Comm {
         self.several().map_or(0, |ranks| ranks.taken() + self.local_ranks() as u64 * MPI_PER_PEER)
     }
 
-    /// Returns the memory in bytes that MPI had allocated when all ranks had started: the maximum over the ranks. It
-    /// includes the memory of other code that started at the same time.
+    /// Returns the memory that MPI allocated during its initialisation, in bytes; maximum over the ranks. It includes
+    /// the memory that other threads of the process allocated meanwhile.
     pub fn taken(&self) -> u64 {
         self.several().map_or(0, |ranks| ranks.taken())
     }

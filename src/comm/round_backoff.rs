@@ -1,4 +1,4 @@
-//! Back-off for waits between ranks that mostly end within microseconds.
+//! Back-off for waits for other ranks, most of which end within microseconds.
 //!
 //! A waiting rank does not check for stop signals; neither does any collective operation. The rank that notices the
 //! signal ends the job, and with it the waiting ranks.
@@ -6,8 +6,8 @@
 use crate::process::backoff::{Backoff, cores_are_shared};
 use crate::process::host::cores_at_hand;
 
-/// Number of polls of shared memory before a waiting rank yields its core, if every rank of the machine has a core.
-/// They take some 50 µs.
+/// Number of polls of shared memory before a waiting rank yields its core, if every rank of the machine has a core. So
+/// many polls take some 50 µs.
 const SPINS: u32 = 1000;
 /// Number of polls of MPI before a waiting rank yields its core. Each poll runs MPI's progress engine, so more polls
 /// would keep the core from other ranks and threads for too long.

@@ -143,8 +143,8 @@ impl Rounds {
         self.links.iter_mut().for_each(|links| links.backoff.poll_longer());
     }
 
-    /// Begins a round of messages of numbers of type `T` (4 or 8 bytes). If the returned [`Round`] is dropped before
-    /// it is finished, all later rounds fail. Collective.
+    /// Begins a round in which ranks send numbers of type `T` (4 or 8 bytes). If the returned [`Round`] is dropped
+    /// before it is finished, all later rounds fail. Collective.
     ///
     /// # Errors
     /// [`Error::Internal`] if an earlier round failed. The job must then be ended on all ranks.

@@ -113,8 +113,8 @@ fn side(path: &Path, named: Option<&str>, option: &str) -> Result<Side> {
     }
 }
 
-/// Returns the list format `named`, or else the format that the extension of `path` selects. `option` is the
-/// command-line option that names a format, for error messages.
+/// Returns the list format `named`. If it is `None`, returns the format that the extension of `path` selects.
+/// `option` is the command-line option that names a format, for error messages.
 fn list_format(path: &Path, named: Option<ListFormat>, option: &str) -> Result<ListFormat> {
     ListFormat::of(path, named).map_err(|_| {
         let path = path.display();

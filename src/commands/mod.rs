@@ -156,8 +156,8 @@ fn print_summary(path: &Path, done: Converted) {
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
 }
 
-/// Returns the edge format `named`, or else the format that the extension of `path` selects. `option` is the
-/// command-line option that names a format, for error messages.
+/// Returns the edge format whose name is `named`. If `named` is `None` or `auto`, returns the format that the
+/// extension of `path` selects. `option` is the command-line option that names a format, for error messages.
 fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
     format_named(named, option)?
         .or_else(|| Format::by_ending(path))
@@ -171,8 +171,8 @@ fn format_named<F: FromStr<Err: Display>>(name: Option<&str>, option: &str) -> R
     name.filter(|&name| name != "auto").map(parse).transpose()
 }
 
-/// Runs `work` with a progress bar for the stage `name` of `total` bytes. If a signal stops it, the error is
-/// [`Error::Abandoned`], because no partial work is kept.
+/// Runs `work`, and shows a progress bar for the stage `name`, which processes `total` bytes. If a signal stops
+/// `work`, the error is [`Error::Abandoned`], because no partial work is kept.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch) -> Result<T>) -> Result<T> {
     crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));

@@ -61,8 +61,8 @@ fn pictures(page: &Page, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tables of `page` as CSV. For a comparison of several workdirs, it joins the tables of the first section
-/// side by side, because each has one row per workdir.
+/// Returns the tables of `page` as CSV. If `page` compares several workdirs, the tables of its first section are
+/// joined side by side, because each of them has one row per workdir.
 fn csv(page: &Page, workdirs: usize) -> String {
     match page.sections.first().filter(|_| workdirs > 1) {
         Some(section) => Table::side_by_side(section.tables.iter().map(|(_, table)| table)).csv(),

@@ -1,5 +1,5 @@
-//! The keys of `[input]` with their values. They are part of the identity of results: results that were computed with
-//! other keys belong to another input, and error messages list the keys that differ.
+//! The keys of `[input]` with their values, which are stored with results. If a key has changed since, the results
+//! are treated as results of another input, and error messages list the keys that differ.
 
 use crate::jobfile::tree::TomlTable;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
-/// Keys of `[input]` that configure how files are read. A job is refused if it has one and its edges do not come from
-/// files.
+/// Keys of `[input]` that configure how files are read. A job whose edges do not come from files is refused if it
+/// sets any of them.
 pub(super) const OF_FILES: [&str; 7] = ["columns", "skip_lines", "ids", "vertices", "format", "weights", "recursive"];
 
 /// Keys of `[input]` that configure how edges from any source are read.
@@ -38,10 +38,10 @@ impl InputKeys {
         self.0.get(key).map(String::as_str)
     }
 
-    /// Returns, as `KEY = VALUE`, each key of `[input]` that changes how the input is read without changing a recorded
-    /// property of the opened input. Today there are none, because an opened input records the format and columns of
-    /// each file, the list of vertices, weights, direction and first id. So `format = "u32"` makes no difference for a
-    /// file that ends in `.u32`.
+    /// Returns the keys of `[input]` that change how the input is read without changing a recorded property of the
+    /// opened input, each as `KEY = VALUE`. Today there are none, because an opened input records the format and
+    /// columns of each file, the list of vertices, weights, direction and first id. So `format = "u32"` makes no
+    /// difference for a file that ends in `.u32`.
     pub fn reading_keys(&self) -> impl Iterator<Item = String> {
         let is_known = |key: &str| [&SOURCES[..], &OF_FILES, &OF_EDGES].iter().any(|keys| keys.contains(&key));
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))

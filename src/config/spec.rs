@@ -40,7 +40,7 @@ pub struct Job {
     /// `[input] first_id`: whether ids are 0-based or 1-based in results and in the job file.
     pub first_id: FirstId,
     /// Whether an earlier job left a directed graph in the workdir. If so, and the input is still `directed`, this
-    /// job's graph is directed too, so that old and new results belong to the same graph.
+    /// job's graph is directed too, so that old and new results describe the same graph.
     pub keeps_direction: bool,
     /// Whether a kept graph stores the weights of its input, if any, even if no task reads them and no key names their
     /// type. The library sets it, because later calls may read them.
@@ -60,8 +60,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns true if `is_needed` is true for at least one task. Its argument names the components of a graph that a
-    /// task reads; for a task on a list, that is none.
+    /// Returns true if `is_needed` returns true for at least one task. `is_needed` is called with the components of
+    /// the graph that the task reads. A task on a list reads none.
     fn any_needs(&self, is_needed: impl Fn(Needs) -> bool) -> bool {
         self.tasks.iter().any(|task| is_needed(task.needs()))
     }
@@ -78,8 +78,8 @@ impl Job {
         self.any_needs(|needs| needs.order)
     }
 
-    /// Returns whether the prepared graph is directed. It is if the input is `directed`, and either a task or another
-    /// job may read the direction, or an earlier job in this workdir stored it.
+    /// Returns true if the prepared graph is directed: if the input is `directed`, and either a task or another job
+    /// may read the direction, or an earlier job in this workdir stored it.
     pub fn direction(&self) -> Direction {
         Direction::of(self.directed && (self.keep || self.keeps_direction || self.any_needs(|needs| needs.direction)))
     }
@@ -101,8 +101,8 @@ impl Job {
         self.tasks.iter().flat_map(|task| task.rare_programs()).collect()
     }
 
-    /// Returns true if the graph stores the weights of its edges: if a task reads them, or if the graph is kept for
-    /// other jobs and either `[input] weights` names their type or `keeps_weights` is set.
+    /// Returns true if the graph stores the weights of its edges. It does if a task reads them. A graph that is kept
+    /// for other jobs also stores them if `[input] weights` names their type or `keeps_weights` is set.
     pub fn carries_weights(&self) -> bool {
         let is_named = self.input.weights().named().is_some();
         self.any_needs(|needs| needs.weights) || (self.keep && (is_named || self.keeps_weights))
@@ -233,8 +233,8 @@ pub struct Limits {
     pub host_memory: Option<u64>,
     /// Memory per GPU in bytes; `None` means 90 % of what is free, or less if that would leave less than 1 GiB.
     pub gpu_memory: Option<u64>,
-    /// Number of threads. 0 means as many as the scheduler, the affinity mask or the cgroup's quota grants this
-    /// process, or else `OMP_NUM_THREADS`, or else all cores.
+    /// Number of threads. 0 means the number that the scheduler, the affinity mask or the cgroup's quota grants this
+    /// process. If none of them sets a limit, it is `OMP_NUM_THREADS` if set, otherwise the number of all cores.
     pub threads: usize,
 }
 

@@ -19,7 +19,7 @@ pub struct TableInfo {
     pub keys: &'static [&'static dyn AnyKey],
 }
 
-/// The tables that do not belong to an algorithm, in the order of the documentation.
+/// The tables of job files other than those of algorithms, in the order of the documentation.
 const JOB_TABLES: [TableInfo; 5] = [
     TableInfo {
         name: "job",

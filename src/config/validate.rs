@@ -191,7 +191,7 @@ fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], 
 }
 
 /// Reads `[input] directed`: whether the graph is directed. The key is refused for a list, which has no direction,
-/// and for a prepared graph, because the job that prepared it decided.
+/// and for a prepared graph, because the job that prepared the graph has already determined its direction.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
     let Some(field) = keys::input::DIRECTED.field(section) else { return false };
     let directed = keys::input::DIRECTED.read_or_default(section, diagnostics);

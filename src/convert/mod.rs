@@ -70,8 +70,8 @@ pub fn writable(out: &Path) -> Result<()> {
     target(out).map(drop)
 }
 
-/// Returns an error if the disk of the output `out` has fewer than `bytes` bytes free. A full disk affects everyone
-/// who writes to it.
+/// Returns an error if the disk of the output `out` has fewer than `bytes` bytes free. This check comes first, because
+/// a full disk would also affect others who write to it.
 ///
 /// # Errors
 /// [`Error::OutputFull`], and the errors of [`writable`].
@@ -86,9 +86,8 @@ pub fn room_for(out: &Path, bytes: u64) -> Result<()> {
     }
 }
 
-/// Returns an error if the output belongs to the input, before anything is written. It belongs to the input if it is
-/// one of the input's files, under any name. It also does if the folder or pattern of the input would include it in the
-/// next run.
+/// Returns an error, before anything is written, if the output is one of the input's files, under any name. Also
+/// returns an error if the input is a folder or pattern that would include the output in the next run.
 ///
 /// # Errors
 /// [`Error::Usage`], and the errors of [`writable`].
@@ -128,8 +127,8 @@ pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch:
 }
 
 /// Like [`convert`], but writes the weights that `target` chooses, and uses `target.memory` bytes for the adjacency
-/// lists of METIS output. With less memory, METIS output needs more passes. In addition it needs 4 bytes per vertex,
-/// and enough memory for the longest single list even if that exceeds `target.memory`.
+/// lists of METIS output. With less memory, METIS output needs more passes. In addition, METIS output needs 4 bytes of
+/// memory per vertex, and enough memory for the longest single list even if that exceeds `target.memory`.
 ///
 /// # Errors
 /// The errors of [`convert`]; [`Error::Usage`] if `target` requests weights that the input does not have or the format

@@ -29,7 +29,7 @@ pub(super) struct OutputFile {
     file: File,
     packing: Packing,
     appended: Mutex<Appended>,
-    /// Notified when a chunk has reserved its bytes, and when the output is stopped.
+    /// Condition variable that is notified when a chunk has reserved its bytes, and when the output is stopped.
     changed: Condvar,
 }
 

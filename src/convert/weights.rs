@@ -48,8 +48,9 @@ pub(super) fn decide(
 /// `weights`.
 ///
 /// # Errors
-/// [`Error::Usage`] if there are no weights but a file with that path exists, which readers would take for the
-/// weights, or if that file belongs to the input.
+/// [`Error::Usage`] if the file with that path belongs to the input, or would belong to it in the next run. Also
+/// [`Error::Usage`] if there are no weights but a file with that path exists, because readers would use that file as
+/// the weights.
 pub(super) fn weights_file(input: &Input, out: &Path, format: Format, weights: bool) -> Result<Option<PathBuf>> {
     if format != Format::Graph500 {
         return Ok(None);

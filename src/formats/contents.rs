@@ -28,7 +28,7 @@ const SHORT: usize = 24;
 /// first bytes of the file.
 ///
 /// # Errors
-/// A fault if the text uses two or four bytes per character, or if its lines don't end with a line feed.
+/// A parse error if the text uses two or four bytes per character, or if its lines don't end with a line feed.
 pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> {
     if let Some(encoding) = wide_encoding(prefix) {
         return Err(Fault::new(0, "text of one byte a character", encoding, in_utf_8(encoding)));
@@ -187,8 +187,8 @@ fn renamed(path: &Path, packing: Packing) -> String {
     format!("give the file the ending {end}: mv {whole} {bare}{end}")
 }
 
-/// Returns the fault of a file that begins with packed bytes, with another format, or with text instead of binary
-/// numbers; `None` if the first bytes match its format.
+/// Returns the parse error for a file that begins with packed bytes, with another format, or with text instead of
+/// binary numbers. Returns `None` if the first bytes match the file's format.
 pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     let (format, start) = (part.format, &prefix[..prefix.len().min(START)]);
     let fault = |found: &str, remedy: String| Some(Fault::new(0, format!("{format}"), found, remedy));

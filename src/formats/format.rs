@@ -106,7 +106,7 @@ const LINES_FROM_ONE: Description = Description {
 const READ_ARRAYS: Description =
     Description { layout: Storage::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
 
-/// All formats, in the order of the documentation.
+/// Properties of all formats, in the order of the documentation.
 const DESCRIPTIONS: [Description; 12] = [
     Description { name: "u32", endings: &["u32", "bin", "edgelist"], ..PLAIN },
     Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Storage::Records(16), ..PLAIN },
@@ -167,8 +167,8 @@ impl Format {
         self.description().endings[0]
     }
 
-    /// Returns the format to which the extension of a file name belongs; `None` if it is unknown. A final packing
-    /// extension, such as `.gz`, is ignored.
+    /// Returns the format that the extension of a file name stands for; `None` if the extension is unknown. A final
+    /// packing extension, such as `.gz`, is ignored.
     pub fn by_ending(path: &Path) -> Option<Format> {
         let ending = ending(path)?;
         let known = DESCRIPTIONS.iter().find(|of| of.endings.contains(&ending.as_str())).map(|of| of.format);
@@ -221,7 +221,7 @@ pub(super) fn endings() -> String {
 }
 
 impl Packing {
-    /// Returns the packing to which the extension of a file name belongs; `Plain` for any other extension.
+    /// Returns the packing that the extension of a file name stands for; `Plain` for all other extensions.
     pub fn of(path: &Path) -> Packing {
         let packed = [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz];
         let ending = last_ending(path).map(|ending| format!(".{ending}"));

@@ -28,12 +28,12 @@ pub(crate) struct Head {
 pub(crate) enum Directions {
     /// Edges are directed, or the file does not tell whether they are. Each edge counts as listed.
     Listed,
-    /// One of the two directions of each undirected edge.
+    /// The file lists one of the two directions of each undirected edge.
     Half,
-    /// Both directions of each undirected edge.
+    /// The file lists both directions of each undirected edge.
     Both,
-    /// Both directions of each undirected edge, or only one if the number of listed edges equals the number that the
-    /// header declares.
+    /// The file lists both directions of each undirected edge. But if the number of listed edges equals the number that
+    /// the header declares, it lists only one direction.
     BothOrHalf,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Cursor {
     pub vertex: u64,
     /// Number of values of the current line that have been parsed.
     column: u64,
-    /// The neighbour to which the next weight belongs.
+    /// The last neighbour that was parsed. The next weight is that of the edge to this neighbour.
     neighbour: u64,
     in_line: bool,
     in_comment: bool,

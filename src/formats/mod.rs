@@ -201,11 +201,11 @@ impl Visitor for LargestId {
 
 /// Observer of the progress of a scan.
 pub trait Watch: Sync {
-    /// Reports that another `bytes` of the [`Input::bytes`] were read. An error, for example because of a signal,
-    /// stops the scan, which returns the error.
+    /// Reports that `bytes` more bytes of the input were read; their total is [`Input::bytes`]. If this method returns
+    /// an error, for example because of a signal, the scan ends and returns that error.
     fn advance(&self, bytes: u64) -> Result<()>;
 
-    /// Reports that another `bytes` bytes of the output were written.
+    /// Reports that `bytes` more bytes of the output were written.
     fn wrote(&self, _bytes: u64) {}
 }
 
@@ -219,7 +219,8 @@ impl Watch for Unwatched {
     }
 }
 
-/// Watch that stops a scan when a signal requests it. It serves passes whose bytes do not count as progress.
+/// Watch that ends a scan if a stop was requested, for example by a signal. It does not count bytes, so it is used for
+/// passes that do not count as progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Signals;
 

@@ -29,7 +29,7 @@ pub enum IdKind {
     /// Whole numbers.
     #[default]
     Number,
-    /// Strings. Their dense ids are in the order of their bytes.
+    /// Strings. They get dense ids in byte order.
     String,
 }
 

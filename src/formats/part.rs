@@ -223,7 +223,7 @@ impl Part {
     }
 }
 
-/// Returns the path of the weights file that belongs to the edge file `path` with the packing `packing`.
+/// Returns the path of the weights file for the edge file `path`, which has the packing `packing`.
 pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
     let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
         path.with_extension("")

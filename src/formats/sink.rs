@@ -64,7 +64,7 @@ impl<'v> Sink<'v> {
         self
     }
 
-    /// Adds an edge with its weight. `refused` returns the error for an invalid weight.
+    /// Adds an edge with its weight. If the weight is invalid, calls `refused`, which must return the error.
     ///
     /// # Errors
     /// The error for the weight, and any error that the visitor returns.
@@ -80,7 +80,8 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Records the weight of the edge that is added next. `refused` returns the error for an invalid weight.
+    /// Records the weight of the edge that is added next. If the weight is invalid, calls `refused`, which must return
+    /// the error.
     ///
     /// # Errors
     /// The error for the weight.
@@ -158,8 +159,8 @@ impl<'v> Sink<'v> {
         result
     }
 
-    /// Returns and clears the error for the first integer weight, since the last call, that f32 can't represent
-    /// exactly; `None` if there was none.
+    /// Returns and clears the recorded error for an integer weight that f32 can't represent exactly: the first such
+    /// weight since the last call. Returns `None` if there was no such weight.
     pub fn take_rounded(&mut self) -> Option<Stop> {
         self.rounded.take()
     }
@@ -210,9 +211,9 @@ impl<'v> Sink<'v> {
         self.visitor.visit(edges, &[])
     }
 
-    /// Passes a batch of `edges` edges (at most [`BATCH`]), which `unpack` writes, to the visitor. `weights` contains
-    /// the weights of these edges, and their narrowest type as [`Weights::take_floats`] returns it. If `unpack`
-    /// returns false, nothing is passed to the visitor, and the result is false.
+    /// Calls `unpack(pairs)`, which must fill the slice with a batch of `edges` edges (at most [`BATCH`]), and passes
+    /// the batch to the visitor. If `unpack` returns false, passes nothing to the visitor and returns false. `weights`
+    /// contains the weights of these edges, and their narrowest type as [`Weights::take_floats`] returns it.
     pub fn fill(
         &mut self,
         edges: usize,
@@ -242,8 +243,8 @@ impl<'v> Sink<'v> {
     }
 }
 
-/// Returns the hash of an edge that is listed as neighbour `v` of `u`. If the edge is listed as neighbour `u` of `v`,
-/// the hash is the negative of that. The hash of a self-loop is 0.
+/// Returns the signed hash of an edge that is listed as neighbour `v` of `u`. The hash for neighbour `u` of `v` has the
+/// opposite sign. The hash of a self-loop is 0.
 #[inline]
 pub(crate) fn signed(u: u64, v: u64) -> u64 {
     // Combining both ends is injective for 32-bit ids, so that different edges have different hashes.

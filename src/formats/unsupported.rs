@@ -180,7 +180,7 @@ const ALL: [UnsupportedFormat; 17] = [
 ];
 
 impl UnsupportedFormat {
-    /// Returns the unsupported format to which a file's extension belongs.
+    /// Returns the unsupported format that a file's extension stands for; `None` if there is none.
     pub(super) fn by_name(path: &Path) -> Option<&'static UnsupportedFormat> {
         let ending = ending(path)?;
         let has_edges = ending == "properties" && path.with_extension("e").exists();
@@ -197,8 +197,8 @@ impl UnsupportedFormat {
         ALL.iter().find(|kind| (kind.begins)(start))
     }
 
-    /// Returns the unsupported format that matches a file's first bytes; `None` if its name or the user's options
-    /// explain these bytes.
+    /// Returns the unsupported format that matches a file's first bytes. Returns `None` if there is none, or if a file
+    /// of the expected format may begin with such bytes under the user's options.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static UnsupportedFormat> {
         if part.format == Format::Npz && start.starts_with(b"PK") {
             return None;
@@ -233,7 +233,7 @@ impl UnsupportedFormat {
     }
 }
 
-/// Returns the format `named` by the user, or else the format to which the file's extension belongs.
+/// Returns the format that the user named (`named`), or else the format that the file's extension stands for.
 ///
 /// # Errors
 /// Bad input if no format is named and the extension is unknown, or if this build does not read the format.

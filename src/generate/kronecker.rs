@@ -23,7 +23,7 @@ const COLUMNS: usize = 256;
 /// in its high half.
 #[derive(Debug, PartialEq)]
 pub(super) struct AliasTable {
-    /// Draws (of 24 bits) below this value choose the first outcome of the column.
+    /// Threshold of each column: 24-bit draws below it choose the first outcome of the column, others the second.
     first_below: [u32; COLUMNS],
     /// The two outcomes of each column.
     outcomes: [u64; 2 * COLUMNS],

@@ -197,9 +197,9 @@ impl EdgeGenerator for Generator {
 }
 
 /// Writes all edges to `path` in `format` with `threads` threads; the file is compressed if its name has the extension
-/// of a compression format. Like [`convert::convert`], it needs fixed memory, and the file appears only when it is
-/// complete and does not depend on the number of threads. `watch` advances by [`Input::bytes`] of the generator in each
-/// pass.
+/// of a compression format. Like [`convert::convert`], this takes a fixed amount of memory, and the file appears only
+/// when it is complete. Its contents do not depend on the number of threads. Each pass over the edges advances `watch`
+/// by [`Input::bytes`] of the generator.
 ///
 /// # Errors
 /// Bad input if an id does not fit the format; an error if the file can't be written; and any error from `watch`.

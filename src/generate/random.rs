@@ -28,7 +28,8 @@ pub(crate) fn below(end: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(end)) >> 64) as u64
 }
 
-/// Derives a key from a seed. Each purpose of random numbers has its own key.
+/// Derives a key from a seed and the id of a purpose. So random numbers for different purposes (such as the ends of
+/// edges, and weights) have different keys.
 pub(crate) fn key(seed: u64, purpose: u64) -> u64 {
     mix(mix(seed.wrapping_add(GAMMA)) ^ purpose.wrapping_mul(GAMMA))
 }

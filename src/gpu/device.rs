@@ -15,11 +15,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// all copies.
 pub const ALIGN: u64 = 256;
 
-/// Granularity in which drivers allocate GPU memory, in bytes. An arena whose size is not a multiple of this number
+/// Granularity with which drivers allocate GPU memory, in bytes. An arena whose size is not a multiple of this number
 /// would occupy more memory than its size.
 pub(super) const PIECE: u64 = 2 << 20;
 
-/// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
+/// Rounds `bytes` down to a multiple of the allocation granularity. A size below the granularity is rounded down to a
+/// multiple of `ALIGN` instead.
 pub fn whole_pieces(bytes: u64) -> u64 {
     let piece = if bytes < PIECE { ALIGN } else { PIECE };
     bytes / piece * piece
@@ -144,7 +145,7 @@ impl Device {
         &self.0.context
     }
 
-    /// Makes the context of the GPU current on the calling thread, which may not have used the GPU before.
+    /// Makes the context of the GPU current on the calling thread. A thread must do this before it first uses the GPU.
     pub(super) fn bind(&self) -> Result<()> {
         self.0.context.bind_to_thread().map_err(|e| self.driver_error("attach a thread", e))
     }

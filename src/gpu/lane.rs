@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Fills all of `to`, with one thread per lane. The threads share chunks of `to` whose lengths are multiples of `step`
-/// words. `fill` writes the words of a chunk: it receives the index of the first word in `to`, and a buffer with the
-/// length of the chunk. After an error no thread begins another chunk.
+/// Fills all of `to`, with one thread per lane. `to` is divided into chunks whose lengths are multiples of `step`
+/// words. `fill` is called once per chunk, with the index in `to` of the chunk's first word, and must write the chunk's
+/// words to the buffer that it receives. After an error no thread begins another chunk.
 ///
 /// # Errors
 /// Errors of `fill`; [`crate::Error::Lost`].

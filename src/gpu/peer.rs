@@ -172,7 +172,7 @@ struct Handles {
     counters: SharedCounters,
     rank: usize,
     ranks: usize,
-    /// Set once no thread should wait for handles any more.
+    /// Set to true to make threads stop waiting for handles.
     abandoned: AtomicBool,
 }
 

@@ -146,8 +146,8 @@ fn store(path: &Path, image: &[u8]) -> Result<()> {
     replace_volatile(path, &[&xxh3_64(image).to_le_bytes(), image].concat())
 }
 
-/// NVRTC option that compiles the functions of a program on four threads, to the same code. Using all threads of a node
-/// saves hardly more time: a program of 7.7 s takes 4.0 s with four, and 3.7 s with 16.
+/// NVRTC option to compile the functions of a program on four threads. It does not change the compiled code. Using all
+/// threads of a node saves hardly more time: a program of 7.7 s takes 4.0 s with four, and 3.7 s with 16.
 const SPLIT: &str = "--split-compile=4";
 
 fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {

@@ -80,8 +80,8 @@ impl Queue {
         Ok(Queue { device: device.clone(), stream })
     }
 
-    /// Returns launch dimensions with one thread for each of `items` items, but at most as many threads as fill the GPU
-    /// with short work.
+    /// Returns launch dimensions with one thread for each of `items` items, but at most eight thread blocks per
+    /// multiprocessor, which are enough to fill the GPU.
     pub fn grid(&self, items: u64) -> Grid {
         let most = 8 * self.device.multiprocessors();
         let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
@@ -92,7 +92,7 @@ impl Queue {
     ///
     /// # Safety
     /// `arguments` must match the kernel's parameters in type and order. Until the kernel has ended, every address
-    /// among them must stay valid, and nothing else may use its memory.
+    /// among the arguments must stay valid, and nothing else may use the memory at that address.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -230,7 +230,7 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Moves an existing event to the current end of the queue.
+    /// Records an existing event again, at the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

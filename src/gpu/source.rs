@@ -47,7 +47,7 @@ pub const SPLITMIX: (&str, &str) = ("splitmix.cuh", include_str!("../../kernels/
 /// constant. The value is a decimal number or a power of two, such as `1u << 18`.
 ///
 /// # Panics
-/// If `text` has no such constant. When a host constant is computed, the panic is a compile error.
+/// If `text` has no such constant. In the initialiser of a host constant, the panic is a compile error.
 pub const fn constant(text: &str, name: &str) -> u32 {
     let text = text.as_bytes();
     let mut at = 0;

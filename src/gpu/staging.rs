@@ -37,7 +37,8 @@ impl Pinned {
         Pinned::of(device, pages(bytes, budget)?, budget)
     }
 
-    /// Returns the memory for writing. The GPU may be accessing some of it: see the copies of [`Queue`].
+    /// Returns the memory for writing. The caller must not write to bytes that a queued copy may still access: see the
+    /// copy methods of [`Queue`].
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory
     }
@@ -196,7 +197,7 @@ impl<'s> CopySource<'s> {
 const SLOT: usize = 4 << 20;
 /// Number of pinned buffers (slots) per copying thread. The thread fills one while the GPU copies from the others.
 const SLOTS: usize = 3;
-/// Number of GPU queues for copies that run at the same time as kernels. A GPU serves 8 queues at once. With more
+/// Number of GPU queues for copies that run at the same time as kernels. A GPU processes 8 queues at once. With more
 /// queues, more copies wait behind an unrelated kernel.
 const UPLOAD_QUEUES: usize = 3;
 /// Maximum number of copying threads. More threads are no faster.
@@ -221,7 +222,7 @@ struct Copier {
     /// One event per pinned buffer, which is complete when the copy from the buffer is complete. The events are created
     /// once, because creating one takes longer than a small copy.
     copied: Vec<Event>,
-    /// Event after all work that the thread has queued.
+    /// Event that is complete when all work that the thread has queued is complete.
     done: Event,
 }
 

@@ -26,17 +26,17 @@ pub struct Workspace {
     pub queue: Queue,
     /// Copies large amounts of host memory to the GPU.
     pub uploader: Uploader,
-    /// Flag that running kernels poll.
+    /// Flag that running kernels poll. They end early once it is set.
     pub stop_flag: StopFlag,
     /// All GPU memory of this process.
     pub arena: Arena,
     programs: Vec<Loading>,
-    /// Memory for the compiler, if a program was not cached when it was added.
+    /// Reservation of host memory for the compiler. `None` if no program may have to be compiled later.
     compiler: Option<Reservation>,
 }
 
-/// Start order of CUDA among the processes of one machine, which start it one after another. [`Workspace::open`] calls
-/// the methods.
+/// Determines when this process may start CUDA, because the processes of a machine start it one after another.
+/// [`Workspace::open`] calls the methods.
 pub trait StartTurn {
     /// Waits until this process may start CUDA.
     fn wait(&self) {}
@@ -46,7 +46,7 @@ pub trait StartTurn {
     fn opened(&self) {}
 }
 
-/// Start order of a process that waits for no other process.
+/// Permits a process to start CUDA at once, without waiting for other processes.
 impl StartTurn for () {}
 
 /// Minimum GPU memory in bytes for any job.
@@ -198,12 +198,12 @@ impl Drop for EndWaiting<'_> {
 const ONE_BY_ONE: u64 = 1 << 30;
 /// Host memory in bytes that the compiler needs for all programs of a job.
 const COMPILER: u64 = 200 << 20;
-/// Limit on host memory, in bytes, from which on the memory of the compiler is reserved, because it is a small fraction
-/// of the limit.
+/// Smallest limit on host memory, in bytes, with which memory for the compiler is reserved. That memory is a small
+/// fraction of such a limit.
 const SPARES_COMPILER: u64 = 64 * COMPILER;
 
 /// Returns the host memory in bytes that is reserved for compiling programs while stages run. If `limit` is too small
-/// for that, it is 0, and a job compiles all its programs when it starts.
+/// for that, returns 0, and a job compiles all its programs when it starts.
 pub fn compiler_memory(limit: u64) -> u64 {
     if limit < SPARES_COMPILER { 0 } else { COMPILER }
 }
@@ -212,7 +212,7 @@ fn not_compiled(name: &str) -> Error {
 }
 
 /// Begins to load the programs `sources` for GPUs of compute capability `capability`. `opened` will contain the device
-/// once the GPU is open. With `one_by_one`, which requires an open GPU, each program is compiled before the next.
+/// once the GPU is open. If `one_by_one` is true, the GPU must be open, and each program is compiled before the next.
 fn start(
     capability: &str,
     opened: &Arc<OnceLock<Option<Device>>>,

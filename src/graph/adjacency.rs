@@ -12,8 +12,8 @@ const HINTS: u32 = 1 << 12;
 const GAP: usize = 1 << 12;
 /// Maximum number of rows whose offsets are requested from the disk ahead of use.
 const OFFSETS: u32 = 1 << 16;
-/// Number of rows whose offsets are requested ahead of use at first, and again after a row that is not near its
-/// predecessor.
+/// Initial number of rows whose offsets are requested from the disk ahead of use. After a row that is not near its
+/// predecessor, the number is reset to this value.
 const FIRST_OFFSETS: u32 = 1 << 10;
 
 /// Index of the whole rows (both halves) of a graph. Both halves of the graph must [be local](BlockStore::is_local).

@@ -34,7 +34,7 @@ enum Backing {
         blocks: Vec<MemoryBlock>,
         /// True if all blocks are in this process.
         alone: bool,
-        /// Reservation of memory for the blocks, if they were allocated without one.
+        /// Memory that [`BlockStore::reserve`] reserved for the blocks, if they were allocated without a reservation.
         reserved: Option<Reservation>,
     },
     OnGpus(Placement),

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Exclusive upper bound on the rows of hubs. Most targets of edges are hubs, so each thread counts these in its own
-/// array instead of the shared one.
+/// Exclusive end of the rows of hubs, the vertices of highest degree. Most edge targets are hubs, so each thread counts
+/// the degrees of hubs in its own array instead of the shared one.
 const HUBS: usize = 1 << 15;
 
 /// Degree counters, one for each row, shared by all threads. A vertex has one counter in an undirected graph, and two
@@ -35,7 +35,7 @@ impl Degrees {
         DegreeCounter { shared: self, direction, hubs: vec![0; HUBS.min(self.0.len())] }
     }
 
-    /// Adds `counted`, degrees that were counted elsewhere, to the counters of the rows from `first` on.
+    /// Adds the degrees in `counted`, which were counted elsewhere, to the counters of the rows from `first` on.
     pub fn add(&self, first: usize, counted: &[u32]) {
         for (degree, &more) in self.0[first..].iter().zip(counted).filter(|&(_, &more)| more > 0) {
             degree.fetch_add(more, Ordering::Relaxed);

@@ -48,8 +48,8 @@ impl HostBlock {
         Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
-    /// Allocates a block like [`Self::new`], but without a reservation. The caller must reserve the memory, or must
-    /// free as much reserved memory as the block occupies.
+    /// Allocates a block like [`Self::new`], but without reserving its memory in the budget. The caller must reserve
+    /// the memory, or free at least as much other reserved memory while it fills the block.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the kernel refuses to map the address range.

@@ -21,8 +21,8 @@ pub const FORMAT_VERSION: u64 = 1;
 
 /// Largest target size of a block, in row entries (neighbours): 64 MiB of targets.
 const MAX_BLOCK: u64 = 1 << 24;
-/// Smallest target size of a block, in row entries (neighbours). Smaller pairs of blocks would be too little work for a
-/// journal record each.
+/// Smallest target size of a block, in row entries (neighbours). With smaller blocks, a pair of blocks would be too
+/// little work for a journal record.
 const MIN_BLOCK: u64 = 1 << 12;
 /// Number of edges below which a graph is small. Small graphs are divided into eight blocks, so that their triangles,
 /// too, are counted in several pairs of blocks. For larger graphs fewer blocks are faster: in a graph of 2^24 edges,

@@ -2,10 +2,10 @@
 
 use super::order::DegreeRuns;
 
-/// Probability that a bit of an edge end's id is 0 in a Graph500 graph: A + B = 0.57 + 0.19 (R-MAT: Chakrabarti, Zhan
-/// and Faloutsos 2004).
+/// Probability that a bit of the id at an edge end is 0, for a Graph500 graph: A + B = 0.57 + 0.19 (R-MAT: Chakrabarti,
+/// Zhan and Faloutsos 2004).
 pub const GRAPH500: f64 = 0.76;
-/// Probability that a bit of an edge end's id is 0 if the ends are drawn uniformly.
+/// Probability that a bit of the id at an edge end is 0, for a graph whose edge ends are drawn uniformly.
 pub const EVEN: f64 = 0.5;
 
 /// Returns the expected degrees of a random graph with `edges` edges between `ids` ids. Each bit of the id at an edge

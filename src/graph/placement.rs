@@ -12,8 +12,8 @@ pub struct BlockSize {
     pub entries: u64,
 }
 
-/// Assigns each block to an MPI rank, and returns the rank of each block. Each rank gets consecutive blocks with about
-/// the same total weight; `parts` lists the weights of the blocks.
+/// Assigns each block to an MPI rank, and returns the rank of each block. `parts` contains the cost of each block, such
+/// as its number of entries. Each rank gets consecutive blocks, and all ranks get about the same total cost.
 pub fn assign_ranks(parts: &[f64], ranks: usize) -> Vec<usize> {
     let total = parts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut before = 0.0;

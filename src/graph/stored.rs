@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Returns the kind of the files of `half`.
+/// Returns the file type that the headers of all block files of `half` contain.
 fn kind(half: Half) -> Kind {
     match half {
         Half::Lower => Kind::new(b"LOWR"),

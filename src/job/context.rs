@@ -39,8 +39,8 @@ pub struct Context {
     pub syncer: Syncer,
 }
 
-/// Connects passes over data to a stage: a pass updates the stage's progress, and ends with an error once the job
-/// must stop.
+/// Connects passes over data to a stage: a pass updates the stage's progress, and ends with an error once a stop of
+/// the job has been requested.
 impl Watch for StageProgress {
     fn advance(&self, amount: u64) -> Result<()> {
         StageProgress::advance(self, amount);
@@ -86,8 +86,9 @@ impl Context {
         on_leader(&self.comm, decide)
     }
 
-    /// Returns true if `open` opens a stored file on the leader. If the file is damaged or missing, returns false and
-    /// logs a warning that the work `again`, such as `counting degrees`, is repeated. Collective.
+    /// Calls `open` on the leader to open a stored file, and returns true if this succeeds. If the file is damaged or
+    /// missing, returns false and logs a warning that the work `again`, such as `counting degrees`, is repeated.
+    /// Collective.
     ///
     /// # Errors
     /// Other errors of `open`.

@@ -88,8 +88,8 @@ impl StartTurn for GpuTurns {
         }
     }
 
-    /// Lets the next rank start CUDA. Rank 0 does so only once its GPU is open, because it alone reads the input
-    /// until the other ranks are ready.
+    /// Lets the next rank start CUDA. Does nothing on rank 0, which does not let the next rank start before its own
+    /// GPU is open, because rank 0 alone reads the input until the other ranks are ready.
     fn started(&self) {
         if self.rank > 0 {
             self.pass();
@@ -337,9 +337,9 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     Ok((Some(gpu), whole.map(|bytes| bytes / sharers as u64)))
 }
 
-/// Returns how many ranks use the GPU with index `turn` if `ranks` ranks of a machine use `gpus` GPUs round robin. The
-/// result is at least 1, even if `turn` is `ranks` or more. That happens if a launcher chose the GPU, because it also
-/// counts ranks in other containers of the machine, which have other host names.
+/// Returns the number of ranks that use the GPU with index `turn` if `ranks` ranks of a machine use `gpus` GPUs round
+/// robin. The result is at least 1, even if `turn` is `ranks` or more. An index that large occurs if a launcher chose
+/// the GPU and also counted ranks in other containers of the machine, which have other host names.
 fn ranks_per_gpu(ranks: usize, turn: usize, gpus: usize) -> usize {
     ranks.saturating_sub(turn).div_ceil(gpus).max(1)
 }

@@ -21,8 +21,8 @@ pub(crate) struct RunEnding {
 }
 
 impl RunEnding {
-    /// Returns true if `done` remains the workdir's manifest. `done` is the manifest of an earlier run that completed
-    /// the job.
+    /// Returns true if the workdir ends up with the manifest `done`, which an earlier run wrote when it completed the
+    /// job, instead of the manifest of this run.
     fn keeps(&self, done: &Manifest, record: &RunRecord) -> bool {
         let manifest = &record.manifest;
         let may_stay = match &self.result {
@@ -47,8 +47,8 @@ impl RunEnding {
     }
 }
 
-/// Ends a run: records how it ended in the metrics and the manifest, and returns the ending. If `ends_process` is
-/// true, the GPU stays open until the process ends.
+/// Ends a run: records in the metrics and the manifest how it ended, and returns the report or the error. If
+/// `ends_process` is true, the GPU stays open until the process ends.
 pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>, ends_process: bool) -> RunEnding {
     let Context { job, comm, gpu, .. } = context;
     let result = result.map_err(|e| {

@@ -12,7 +12,7 @@ use crate::job::state::finished::tasks_are_done;
 use crate::job::state::record::Contents;
 use crate::list::List;
 
-/// The stage that opens the list of a job. It derives no data from it.
+/// The stage that opens the list of a job. No data is derived from the list.
 pub(crate) struct OpenedList;
 
 impl Stage for OpenedList {

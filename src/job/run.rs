@@ -46,7 +46,8 @@ fn job_on_cpu(job: &Job, comm: &Comm) -> Option<Job> {
     Some(on_cpu).filter(|_| !is_chosen)
 }
 
-/// Runs the job once, after the leader has locked the workdir. `lock` receives the lock, or contains it already.
+/// Runs the job once, after the leader has locked the workdir. The lock is stored in `lock`, unless an earlier call
+/// has already stored it there.
 fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> RunEnding {
     let (mut context, mut record) = match start::start(job, options, comm, started, lock) {
         Ok(run) => run,

@@ -72,8 +72,8 @@ impl Session {
         &self.context.job.workdir
     }
 
-    /// Runs a task, or finds the results of an earlier run of the same task, and returns its record. `gpu` is as in
-    /// [`Self::open`].
+    /// Runs a task, or finds the results of an earlier run of the same task, and returns the record of the task.
+    /// `gpu` is the GPU of the session, as for [`Self::open`].
     ///
     /// # Errors
     /// Errors of the task, of deriving the rows that it needs, and of memory limits; [`crate::Error::Stopped`]. The

@@ -12,8 +12,8 @@ use crate::job::state::record::GraphRecord;
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
-/// A step of a job. If an earlier run stored the stage's result, the stage opens it, otherwise it computes it. The
-/// methods are collective: all ranks call them together.
+/// A stage of a job. If an earlier run stored the result of the stage, the stage opens that result; otherwise it
+/// computes the result. The methods are collective: all ranks call them together.
 pub(crate) trait Stage {
     /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if the job
     /// does not need the stage.
@@ -40,8 +40,8 @@ pub(crate) trait Stage {
         record.skipped(&self.steps(&context.job, results));
     }
 
-    /// Runs the stage. If it only opened its result, adds its steps to the report, marked as completed by an earlier
-    /// run.
+    /// Runs the stage. If an earlier run had already stored the whole result, adds the steps of the stage to the
+    /// report, marked as completed by an earlier run.
     ///
     /// # Errors
     /// Errors of [`Self::ensure`].
@@ -94,8 +94,8 @@ impl StageResults {
         if let Some(ByInput::Graph(graph)) = &self.input { graph.info.direction } else { job.direction() }
     }
 
-    /// Returns a task's error. If it suggests a memory limit and a plan is known, replaces that limit by the one that
-    /// is enough for all tasks.
+    /// Returns a task's error. If the error suggests a memory limit and a plan is known, replaces that limit by the
+    /// one that is enough for all tasks.
     pub(crate) fn name_limit(&self, error: Error) -> Error {
         if let Some(plan) = &self.plan { limits::name_limit(plan, error) } else { error }
     }

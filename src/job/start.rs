@@ -35,7 +35,7 @@ pub struct StartOptions {
 }
 
 /// Starts a run of `job`; `started` is the time at which the run began. On the leader, `lock` receives the lock of
-/// the workdir, unless it already contains it from an earlier call. Collective.
+/// the workdir, unless an earlier call has already stored the lock there. Collective.
 ///
 /// # Errors
 /// [`Error::Busy`], [`Error::Occupied`], errors of input streams, limits and the disk, and [`Error::Usage`] if ranks
@@ -91,7 +91,7 @@ fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
     }
 }
 
-/// Locks the workdir unless this process has the lock, and takes over its manifest.
+/// Locks the workdir unless this process has the lock, and takes over the manifest in the workdir.
 fn lock_and_adopt(
     job: &Job,
     options: StartOptions,

@@ -52,7 +52,7 @@ pub struct JobStatus {
     pub workdir: PathBuf,
     /// Name of the job.
     pub job: String,
-    /// The job's name in the given job file, if the workdir belongs to a job with another name.
+    /// The name of the job in the given job file, if the job that the manifest records has another name.
     pub asked: Option<String>,
     /// Tables whose keys differ between the results and the job file. Each element is a pair of texts: the table with
     /// its keys as used for the results, and as in the job file.
@@ -150,8 +150,8 @@ impl JobPlace {
         })
     }
 
-    /// Returns the job's name in the job file if `manifest` belongs to a job with another name. The results are then
-    /// not those that the user asked for.
+    /// Returns the name of the job in the job file if the job that `manifest` records has another name. The results
+    /// are then not those that the user asked for.
     pub fn name_in_job_file(&self, manifest: &Manifest) -> Option<&str> {
         let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
         Some(&job.name)
@@ -382,8 +382,8 @@ impl fmt::Display for JobStatus {
 }
 
 impl JobStatus {
-    /// Returns true if no advice to run the command again is needed: it would fail again in the same way, or the
-    /// error message `why` already contains that advice.
+    /// Returns true if the user needs no advice to run the command again, because the command would fail again in the
+    /// same way, or because the error message `why` already contains that advice.
     fn says_what_to_do(&self, why: &str) -> bool {
         let for_good = self.exit_code.is_some_and(|code| FOR_GOOD.contains(&code));
         for_good || why.contains("run the same line again")

@@ -13,12 +13,12 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Vertex ids of the rows of a column.
+/// Which vertex each row of a column describes.
 #[derive(Debug, Clone)]
 pub(super) enum RowIds {
-    /// Row `i` belongs to the vertex with id `i`. Rows before `first` belong to no vertex.
+    /// Row `i` contains the value of the vertex with id `i`. Rows before `first` are unused.
     Dense { first: u64 },
-    /// Row `i` belongs to the vertex with id `list[i]`. The list is in ascending order.
+    /// Row `i` contains the value of the vertex with id `list[i]`. The list is in ascending order.
     Sparse(Arc<IdList>),
 }
 
@@ -72,7 +72,7 @@ impl RowIds {
         if let RowIds::Sparse(ids) = self { Some(Ids(Arc::clone(ids))) } else { None }
     }
 
-    /// Returns the number of rows at the top that belong to no vertex.
+    /// Returns the number of unused rows at the start of a column, before the row of the first vertex.
     pub(super) fn rows_before(&self) -> u64 {
         if let RowIds::Dense { first } = self { *first } else { 0 }
     }
@@ -118,7 +118,7 @@ impl Labels {
 /// One value per vertex, in a memory-mapped file. The type derefs to a slice of the values.
 ///
 /// If ids are dense (0-based or 1-based), the value of the vertex with id `v` is `column[v]`. If ids are sparse
-/// (hashes, account numbers), `column[i]` belongs to the vertex with the `i`-th smallest id. [`Column::get`] and
+/// (hashes, account numbers), `column[i]` is the value of the vertex with the `i`-th smallest id. [`Column::get`] and
 /// [`Column::iter`] use ids in both cases.
 #[derive(Debug, Clone)]
 pub struct Column<T> {

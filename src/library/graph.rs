@@ -202,7 +202,7 @@ impl Graph {
         self.labels.clone()
     }
 
-    /// Returns the number of rows at the top of a column that belong to no vertex: 1 if ids are 1-based, otherwise 0.
+    /// Returns the number of unused rows at the start of a column: 1 if ids are 1-based, otherwise 0.
     pub fn rows_before(&self) -> u64 {
         self.ids.rows_before()
     }
@@ -305,7 +305,8 @@ impl<O> Computed<'_, O> {
         Column::open(&path, self.ids)
     }
 
-    /// Maps the column in `out/NAME.npy`, whose rows do not belong to vertices.
+    /// Maps the column in `out/NAME.npy`. Its values are not one per vertex, so rows are accessed by index instead of
+    /// vertex id.
     pub(super) fn column_of_rows<T: Value>(&self, name: &str) -> Result<Column<T>> {
         let path = self.session.workdir().join("out").join(format!("{name}.npy"));
         Column::open(&path, &RowIds::Dense { first: 0 })

@@ -116,8 +116,8 @@ impl Job {
         Canceller(Arc::clone(&self.calls))
     }
 
-    /// Runs the job, or continues where an earlier run stopped. Under `mpirun` or `srun` all ranks must call it. It
-    /// waits for other calls of the process.
+    /// Runs the job, or continues where an earlier run stopped. First waits until no other call of the process is
+    /// running. Under `mpirun` or `srun` all ranks must call this function.
     ///
     /// # Errors
     /// Errors of every kind. Finished work stays in the workdir, and another run continues from it.

@@ -48,7 +48,7 @@ impl ListFormat {
     /// [`ListFormat::List`].
     ///
     /// # Errors
-    /// [`Error::Input`] if no format is named and the extension does not belong to a list format.
+    /// [`Error::Input`] if no format is named and no list format has this extension.
     pub fn of(path: &Path, named: Option<ListFormat>) -> Result<ListFormat> {
         let text = || ending(path).filter(|ending| ending == "txt").map(|_| ListFormat::List);
         named.or_else(|| ListFormat::by_ending(path)).or_else(text).ok_or_else(|| {

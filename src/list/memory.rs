@@ -80,7 +80,7 @@ impl MemoryList {
         }
     }
 
-    /// Returns an error if this process does not have the list.
+    /// Returns an error if the list is not in the memory of this process.
     ///
     /// # Errors
     /// [`Error::Usage`].

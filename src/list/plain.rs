@@ -82,7 +82,7 @@ impl<'a> PlainFile<'a> {
         }
     }
 
-    /// Passes the successors of `elements` to `visit`, from an array of `length` numbers in `format`.
+    /// Reads the successors of `elements` from an array of `length` numbers in `format`, and passes them to `visit`.
     pub fn scan_array(
         &self,
         format: ListFormat,
@@ -190,8 +190,8 @@ impl<'a> PlainFile<'a> {
         })
     }
 
-    /// Passes the successors of `elements` to `visit`, from a text whose first number is its length. `counts` are the
-    /// result of [`Self::count`].
+    /// Reads the successors of `elements` from a text that begins with the number of elements, and passes them to
+    /// `visit`. `counts` are the result of [`Self::count`].
     pub fn scan_text(&self, counts: &[u64], elements: Range<u64>, threads: usize, visit: Visit<'_>) -> Result<()> {
         let length = counts.last().map_or(0, |all| all.saturating_sub(1));
         // The number at index 0 is the length, so the successor of element i is at index i + 1.

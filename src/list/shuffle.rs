@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Checks that over many seeds, each pair of neighbours is about equally frequent.
+    /// Checks that over many seeds, all pairs of a number and its successor occur about equally often.
     #[test]
     fn every_pair_of_neighbours_is_as_likely() {
         let n = 64u64;

@@ -183,7 +183,7 @@ impl ListSource {
         self.length_watched(threads, &Unwatched)
     }
 
-    /// Like [`Self::length`], but can be stopped by `watch`. Does not report progress.
+    /// Like [`Self::length`], but `watch` can cancel the pass over the file. Reports no progress to `watch`.
     ///
     /// # Errors
     /// The errors of [`Self::length`], and any error that the watch returns.
@@ -350,7 +350,8 @@ impl ListFile {
 /// Callback that fills a slice with the successors of consecutive elements, from the given element on.
 type Fill<'a> = &'a (dyn Fn(u64, &mut [i64]) + Sync);
 
-/// Passes the successors of `elements` to `visit`. The list has `length` elements, and `fill` computes successors.
+/// Passes the successors of `elements` to `visit`. Several threads call `fill` to compute them, range by range and in
+/// any order. The list has `length` elements.
 fn generate(
     (length, fill): (u64, Fill<'_>),
     elements: Range<u64>,
@@ -380,8 +381,8 @@ fn width(length: u64) -> u64 {
     if length <= MAX_NARROW { 4 } else { 8 }
 }
 
-/// A watch that can stop a pass, but does not report progress. It is for the pass that finds the length, which does not
-/// count as progress.
+/// Wraps a [`Watch`] that can cancel a pass, and reports no progress to it. It is used for the pass that finds the
+/// length.
 struct Silent<'a>(&'a dyn Watch);
 
 impl Watch for Silent<'_> {

@@ -8,7 +8,7 @@ pub(super) const PADDING: usize = 32;
 /// Maximum length in bytes of a number, including leading zeros.
 pub(super) const LONGEST: usize = 64;
 
-/// Maximum number of bytes in which 8-bit counters can't overflow.
+/// Number of bytes per block in [`count`]. The 8-bit counter of a block can't overflow.
 const COUNTED: usize = 255;
 
 /// Counts the numbers that begin in `bytes[1..]`. A number begins at a byte above 0x20 (the space) whose preceding byte
@@ -58,7 +58,7 @@ impl<'a> TextNumbers<'a> {
         }
     }
 
-    /// Returns the offset of the number that follows the next `skipped` numbers.
+    /// Returns the offset of the number that follows the next `skipped` numbers, without advancing the parser.
     pub fn place(&self, skipped: usize) -> usize {
         let mut numbers = self.clone();
         let passed = (0..skipped).all(|_| numbers.fill(&mut [0]) == Ok(1));

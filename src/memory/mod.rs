@@ -29,8 +29,8 @@ const BASE: RangeInclusive<u64> = 13 << 18..=24 << 20;
 const BASE_PART: u64 = 4;
 /// Maximum number of bytes set aside for each thread: its stack and its part of the allocator's free lists.
 pub const PER_THREAD: u64 = 1 << 20;
-/// Minimum number of bytes set aside for each thread. Between the two bounds, each thread gets an equal part of the
-/// memory limit / `THREADS_PART`. The measured need was 60 KiB per thread.
+/// Minimum number of bytes set aside for each thread. Between the minimum and the maximum, the number is the memory
+/// limit / `THREADS_PART` / number of threads. The measured need was 60 KiB per thread.
 const LEAST_PER_THREAD: u64 = 128 << 10;
 const THREADS_PART: u64 = 16;
 
@@ -42,8 +42,8 @@ pub fn own_bytes(limit: u64, threads: usize) -> u64 {
     (limit / BASE_PART).clamp(*BASE.start(), *BASE.end()) + threads * each
 }
 
-/// Returns the smallest memory limit, in bytes, that is enough. `needed` takes a limit and returns the number of bytes
-/// needed under that limit; its result must not decrease as the limit grows.
+/// Returns the smallest memory limit, in bytes, that is enough. `needed` is called with a limit, and must return the
+/// number of bytes that are needed under this limit. This number must not decrease as the limit grows.
 pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
     let mut limit = needed(0);
     loop {

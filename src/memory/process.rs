@@ -1,4 +1,4 @@
-//! Reads the memory of other processes on the same machine that allow it.
+//! Reads the memory of other processes on the same machine, if these processes allow it.
 #![allow(unsafe_code)] // the system call that reads another process's memory
 
 use std::io::{Error, ErrorKind, Result};

@@ -33,7 +33,8 @@ pub struct Builder<'a, 'p> {
     pub in_flight: usize,
 }
 
-/// Destination of the blocks of a graph's lower half and of their weights.
+/// Destination of the blocks of a graph's lower half (for each vertex, its neighbours with smaller ids), and of their
+/// weights.
 #[derive(Clone, Copy)]
 pub struct BlockFiles<'a> {
     /// Folder in which the files are written.

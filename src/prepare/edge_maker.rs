@@ -8,7 +8,8 @@ use crate::formats::KroneckerParameters;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Workspace};
 use std::ops::Range;
 
-/// Minimum number of edges per GPU thread, so that copying the alias table to shared memory pays off.
+/// Minimum number of edges that each GPU thread generates. With fewer, copying the alias table to shared memory would
+/// not pay off.
 const PER_THREAD: u32 = 4;
 
 /// The kernel that generates edges, with the parameters of a graph.
@@ -18,7 +19,7 @@ pub(super) struct EdgeMaker {
 }
 
 impl EdgeMaker {
-    /// Makes the generator of the graph with these `parameters`; `None` if `parameters` is `None`.
+    /// Makes the edge generator of the graph with these `parameters`; `None` if `parameters` is `None`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,9 +1,10 @@
-//! A gate at which threads wait until a shared value lets them continue. If one thread fails, the others stop waiting.
+//! A shared value on which threads wait until it satisfies a condition. If one thread fails, the others stop waiting.
 
 use crate::error::Result;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// Gate with a value that determines which threads may continue.
+/// A value that threads share. A thread waits until the value satisfies the thread's condition, for example until a
+/// counter has reached the thread's index.
 pub(super) struct Gate<T> {
     state: Mutex<GateState<T>>,
     changed: Condvar,
@@ -19,13 +20,13 @@ impl<T> Gate<T> {
         Gate { state: Mutex::new(GateState { value, failed: false }), changed: Condvar::new() }
     }
 
-    /// Waits until `is_turn` accepts the value. Returns false if a thread has failed.
+    /// Waits until `is_turn` returns true for the value, and then returns true. Returns false if a thread has failed.
     pub(super) fn wait(&self, is_turn: impl Fn(&T) -> bool) -> bool {
         self.turn(is_turn).is_some()
     }
 
-    /// Waits until `is_turn` accepts the value, then calls `change` on it and returns the result of `change`. Returns
-    /// `None` if a thread has failed.
+    /// Waits until `is_turn` returns true for the value. Then calls `change` with the value, wakes the waiting threads,
+    /// and returns the result of `change`. If a thread has failed, returns `None` instead, without calling `change`.
     pub(super) fn take<R>(&self, is_turn: impl Fn(&T) -> bool, change: impl FnOnce(&mut T) -> R) -> Option<R> {
         let mut state = self.turn(is_turn)?;
         let changed = change(&mut state.value);
@@ -40,8 +41,8 @@ impl<T> Gate<T> {
         (!state.failed).then_some(state)
     }
 
-    /// Runs the work of one thread. If the work fails or panics, all threads that wait at the gate, now or later, stop
-    /// waiting.
+    /// Runs `work`, the work of one thread. If `work` fails or panics, all waiting threads stop waiting, and later
+    /// calls to [`Self::wait`] and [`Self::take`] return at once.
     pub(super) fn run(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let guard = FailsOnDrop(self);
         work()?;
@@ -49,14 +50,14 @@ impl<T> Gate<T> {
         Ok(())
     }
 
-    /// Returns the value after all threads have ended.
+    /// Consumes the gate, after all threads have ended, and returns the value.
     pub(super) fn into_inner(self) -> T {
         self.state.into_inner().value
     }
 }
 
 /// Guard that marks the gate as failed and wakes all threads when it is dropped. A thread that succeeds forgets its
-/// guard ([`std::mem::forget`]), so that it is never dropped.
+/// guard ([`std::mem::forget`]), so that the guard is never dropped.
 struct FailsOnDrop<'t, T>(&'t Gate<T>);
 
 impl<T> Drop for FailsOnDrop<'_, T> {

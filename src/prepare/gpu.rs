@@ -2,8 +2,9 @@
 //! are in the files of these names in `kernels`. Kernels for weighted edges are separate programs, compiled from the
 //! same source text.
 //!
-//! Threads of the host read, copy and store. Each uses a *lane*: a GPU queue with pinned buffers. A step allocates its
-//! GPU memory from the workspace's arena, and frees all of it at its end.
+//! Host threads read the input, copy edges to the GPU and store the results. Each thread uses a *lane*: a GPU queue
+//! with pinned buffers. A step allocates GPU memory from the workspace's arena, and frees all of this memory when it
+//! ends.
 
 use crate::error::Result;
 use crate::formats::Edges;
@@ -69,11 +70,11 @@ pub fn programs(weighted: bool) -> [&'static ProgramSource; 4] {
 /// all lanes should stay in the CPU's cache, from which the GPU reads them. (With batches of 4 MiB, partitioning 43 GB
 /// took a seventh longer; with batches of 256 KiB, ingest took a third longer.)
 pub(super) const LARGEST_BATCH: u64 = 1 << 18;
-/// Number of ranks on one machine from which batches of half the size are faster, because the ranks share the cache.
-/// (With four ranks both passes took 0.93 s rather than 1.0 s.)
+/// Minimum number of ranks on one machine for which batches of half the size are faster, because the ranks share the
+/// cache. (With four ranks both passes took 0.93 s rather than 1.0 s.)
 const MANY_RANKS: usize = 3;
 
-/// The GPU of this rank, for the steps of preparation. Each step may use all of its memory.
+/// The GPU of this rank, for the steps of preparation. Each step may use all GPU memory of the workspace.
 pub struct PrepareGpu<'a> {
     workspace: MutexGuard<'a, Workspace>,
     pub(super) peers: &'a Peers,
@@ -90,8 +91,9 @@ impl<'a> PrepareGpu<'a> {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }
 
-    /// Plans the step `name` with all memory of the workspace, and begins it. If `plan` returns `None`, because memory
-    /// is too small, logs that the CPU executes the step, and returns `None`.
+    /// Frees all GPU memory of the workspace and calls `plan`, which plans the step `name`. Then calls `step` with this
+    /// plan, and returns the result. If `plan` returns `None`, because memory is too small, logs that the CPU executes
+    /// the step, and returns `None`.
     pub(super) fn begin<'s, P, S>(
         &'s mut self,
         name: &str,

@@ -55,7 +55,8 @@ impl IdList {
         }
     }
 
-    /// Returns the number that represents the vertex with the dense id `dense` in columns of vertex ids.
+    /// Returns the number that represents the vertex with the dense id `dense` in columns of vertex ids: its input id,
+    /// or, if ids are strings, the index of its string.
     #[inline]
     pub fn number(&self, dense: DenseId) -> u64 {
         self.raw(dense).0.wrapping_add(self.first_id.0)
@@ -103,13 +104,15 @@ impl InputIds {
         self.of_dense(self.dense(vertex))
     }
 
-    /// Returns the number that represents `vertex` in columns of vertex ids.
+    /// Returns the number that represents `vertex` in columns of vertex ids: its input id, or, if ids are strings, the
+    /// index of its string.
     #[inline]
     pub fn number(&self, vertex: Vertex) -> u64 {
         self.list.number(self.dense(vertex))
     }
 
-    /// Returns the number that represents the vertex with the input id `id` in columns of vertex ids.
+    /// Returns the number that represents the vertex with the input id `id` in columns of vertex ids: `id` itself, or,
+    /// if ids are strings, the index of the string.
     pub fn number_of(&self, id: InputId) -> u64 {
         match id {
             InputId::Number(number) => number,

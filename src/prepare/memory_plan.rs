@@ -47,8 +47,8 @@ fn rows_bytes(block: BlockSize) -> u64 {
 }
 
 /// Returns the maximum size in bytes of the part of a block's sorted rows that does not fit the memory of its bins.
-/// Targets always fit, because an edge has more bytes in a bin than in a row. Row lengths may not fit, and the lists of
-/// slices of the rows may need as much memory as the lengths.
+/// Targets always fit, because an edge has more bytes in a bin than in a row. Row lengths (4 bytes each) may not fit.
+/// The lists of the memory slices that contain the rows may need as much memory again.
 fn tails_bytes(block: BlockSize) -> u64 {
     8 * block.rows
 }
@@ -133,7 +133,7 @@ pub struct Sizes {
     pub spill: u64,
     /// Number of 32-bit words of the pool that are needed before the input is read: one chunk for every bin.
     pub start: usize,
-    /// Number of bytes of memory needed in addition to the pool, first for partitioning and then for sorting.
+    /// Memory needed in addition to the pool, in bytes: the first element is for partitioning, the second for sorting.
     pub fixed: [u64; 2],
     /// Maximum number of bytes of memory for partitioning, including the map and the pool.
     pub partitioning: u64,
@@ -173,16 +173,16 @@ impl MemoryDemand {
         4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
-    /// Returns the minimum number of free bytes, first for partitioning (without messages in flight) and then for
-    /// sorting.
+    /// Returns the minimum amount of free memory in bytes. The first element is for partitioning, without messages in
+    /// flight; the second is for sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
         [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|fixed| fixed + bins)
     }
 }
 
-/// Sources of the memory for the pool, from which bins grow. When the edges in a cached part of the input are in their
-/// bins, bins reuse the memory of this part.
+/// Sources of the memory for the pool, from which bins grow. After all edges in a cached part of the input have been
+/// put in bins, the memory of this part is added to the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolSources {
     /// Number of 32-bit words that are allocated for the pool.
@@ -252,8 +252,8 @@ impl Sizes {
         Ok(made(chunk, pool, in_flight, spill))
     }
 
-    /// Shrinks the pool, from which bins grow, by up to `words` 32-bit words, because some edges are stored elsewhere.
-    /// The pool stays large enough that this does not cause spilling.
+    /// Shrinks the pool, from which bins grow, by up to `words` 32-bit words, because some edges are stored on GPUs
+    /// instead. The pool stays so large that shrinking it does not cause spilling.
     pub fn spare(&mut self, words: usize) {
         let (chunk, lacking) = (self.chunk * self.line, (self.spill / 4) as usize);
         self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;

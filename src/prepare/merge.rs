@@ -1,8 +1,10 @@
-//! Merges out-rows and in-rows into rows of all neighbours, for tasks that ignore the direction of edges.
+//! Merges the out-neighbours and the in-neighbours of each vertex into one row of all neighbours, for tasks that ignore
+//! the direction of edges.
 //!
-//! Both rows of a vertex are ascending and have no duplicates, so one pass over the two merges them. It reads 4 bytes
-//! for each entry of a row and writes 4 bytes for each entry of a merged row; edges in both directions become one. With
-//! weights it reads and writes twice as much.
+//! The out-neighbours of a vertex are in ascending order and without duplicates, and so are its in-neighbours. So one
+//! pass over both rows merges them. The pass reads 4 bytes for each entry (neighbour) of the two rows and writes 4
+//! bytes for each entry of the merged row. A neighbour in both rows becomes one entry. With weights, twice as many
+//! bytes are read and written.
 
 use super::blocks::{BlockFiles, BuiltBlocks};
 use crate::error::{Error, Result};
@@ -99,9 +101,9 @@ impl Merge<'_> {
     }
 }
 
-/// Appends the union of the ascending rows `a` and `b`, each (neighbours, weights of the edges to them), to `targets`.
-/// With `WEIGHTED`, also appends the weights to `weights`; a neighbour in both rows gets the smaller one. Otherwise
-/// weights are ignored.
+/// Merges two ascending rows, `a` and `b`, and appends the distinct neighbours to `targets`. Each row is a pair
+/// (neighbours, weights of the edges to these neighbours). If edges are `WEIGHTED`, also appends the weights to
+/// `weights`: for a neighbour in both rows, the smaller of the two weights. Otherwise weights are ignored.
 pub fn merge_rows<const WEIGHTED: bool>(
     a: (&[u32], &[u32]),
     b: (&[u32], &[u32]),

@@ -6,7 +6,7 @@
 //! partition  input → oriented edges in bins of rows          one pass over the input
 //! sort       bins → sorted rows without duplicates → blocks  in cache, bin by bin
 //! transpose  lower half of rows → upper half of rows         if a task needs it
-//! merge      out-rows and in-rows → rows of all neighbours   if a task ignores the direction of a directed graph
+//! merge      out- and in-neighbours → all neighbours         if a task ignores the direction of a directed graph
 //! ```
 //!
 //! Sparse 64-bit ids (`dictionary`), string ids (`names`) and 64-bit weights (`weight_list`) require one more pass over

@@ -79,8 +79,8 @@ pub struct InputInfo {
 }
 
 impl InputInfo {
-    /// Returns the number of values in a result column. With sparse ids there is a value for each vertex that occurs in
-    /// the input; else for each vertex, including isolated ones.
+    /// Returns the number of values in a result column. With sparse ids, there is a value for each id that occurs in
+    /// the input. Otherwise there is a value for each vertex, including isolated ones.
     pub fn rows(&self) -> u64 {
         if self.sparse { self.ids } else { self.vertices }
     }
@@ -97,12 +97,14 @@ impl InputInfo {
         self.largest.filter(|_| !self.names).map(|largest| self.first_id.input(RawId(largest)))
     }
 
-    /// Returns the layout of the lower half of the rows, for vertices with the degrees `runs`.
+    /// Returns the layout of the lower half of the rows (neighbours with smaller ids). `runs` contains the degrees of
+    /// the vertices.
     pub fn layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::new(runs, self.edges - self.loops, self.direction)
     }
 
-    /// Returns the layout of the upper half of the rows, for vertices with the degrees `runs`.
+    /// Returns the layout of the upper half of the rows (neighbours with larger ids). `runs` contains the degrees of
+    /// the vertices.
     pub fn upper_layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::upper(runs, self.edges - self.loops, self.direction)
     }
@@ -161,11 +163,12 @@ pub struct Graph {
     pub info: InputInfo,
     /// Information about the stored blocks.
     pub stored: StoreInfo,
-    /// The blocks of the lower half of the rows.
+    /// The blocks of the lower half of the rows (for each vertex, its neighbours with smaller ids).
     pub block_store: BlockStore,
     /// Folder and key of the files of rows and degrees.
     rows: RowFiles,
-    /// The blocks of the upper half of the rows; `None` unless a task needs it.
+    /// The blocks of the upper half of the rows (for each vertex, its neighbours with larger ids); `None` unless a task
+    /// needs this half.
     pub(crate) upper: Option<Box<BlockStore>>,
     /// The undirected version of a directed graph; `None` unless a task ignores the direction of edges.
     pub(crate) merged: Option<Box<Graph>>,

@@ -56,8 +56,8 @@ fn table_bytes(threads: usize, edges: u64) -> u64 {
 }
 
 /// Returns the maximum number of bytes of memory for ordering the vertices of a graph with `edges` edges, in addition
-/// to the degrees. Vertices whose degree does not fit the table need 48 bytes each. Each of them has at least 2^16 of
-/// the 2·`edges` edge ends.
+/// to the degrees. A vertex whose degree does not fit the table needs 48 bytes. There are at most `edges` / 2^15 such
+/// vertices, because each has at least 2^16 of the 2·`edges` edge ends.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
     table_bytes(threads, edges) + 48 * (2 * edges / TABLE as u64)
 }
@@ -126,8 +126,8 @@ pub fn relabel(
     Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs), whole: comm.ranks() == 1 })
 }
 
-/// Number of vertices of each degree, counted separately in each chunk of this rank's ids, in all lower ranks together,
-/// and in all higher ranks together.
+/// For each degree, the number of vertices that have this degree: among each chunk of this rank's ids (`chunks`), among
+/// the ids of all ranks before this one (`before`), and among the ids of all ranks after this one (`behind`).
 struct Shares {
     chunks: Vec<Vec<u32>>,
     before: Vec<u32>,

@@ -8,7 +8,8 @@ use crate::comm::Comm;
 
 /// Target size of a sample in edges. With this size, six standard deviations are 2.4 % of the estimate.
 const TARGET: u64 = 1 << 16;
-/// Number of hashes in a sample from which duplicates are removed and, if necessary, the sample is thinned.
+/// Number of hashes at which duplicates are removed from a sample. If too many distinct hashes remain, the sample is
+/// also thinned.
 const MAX_HASHES: u64 = 4 * TARGET;
 
 /// A sample of the distinct edges seen so far.
@@ -38,7 +39,7 @@ impl EdgeSample {
     }
 
     /// Returns the shift: an edge is in the sample if its hash, shifted right by this number of bits, is 0. With a
-    /// shift of 64, every edge is.
+    /// shift of 64, every edge is in the sample.
     pub fn shift(&self) -> u32 {
         self.shift
     }

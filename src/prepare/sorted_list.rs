@@ -21,15 +21,15 @@ use std::path::Path;
 
 /// Maximum count of numbers that are read at once from a sorted run.
 const READ_AHEAD: usize = 8192;
-/// Maximum count of numbers that a thread gathers before it sorts. Sorting and writing more would delay the reaction to
-/// signals.
+/// Maximum count of numbers that a thread gathers before it sorts. With more numbers, sorting and writing would delay
+/// the reaction to SIGINT and other POSIX signals.
 const MAX_GATHER: u64 = 1 << 24;
 /// Count of numbers that a thread can gather in the minimum amount of memory.
 const MIN_GATHER: usize = 1 << 16;
 
-/// Description of a kind of list: which numbers it contains, and texts for errors.
+/// Properties of one type of list (of ids or of weights): which numbers it contains, and texts for errors.
 pub(super) struct Listed {
-    /// Kind of the list's file.
+    /// Kind of the list's file: four letters in the file's header.
     pub kind: Kind,
     /// Whether the numbers are the weights of edges. Otherwise they are the ids of the edges' ends.
     pub are_weights: bool,

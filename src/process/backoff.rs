@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const AWAKE: Duration = Duration::from_micros(100);
 /// Minimum and maximum sleep of a polling thread.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
-/// Maximum duration of a yield if no other busy thread uses the core. A busy thread that takes over the core runs for a
-/// whole time slice, so the yield takes longer.
+/// Duration of a yield above which another busy thread has probably used the core, because such a thread runs for a
+/// whole time slice.
 const SLICE: Duration = Duration::from_micros(200);
 /// Time for which the cores count as shared after a yield that exceeded [`SLICE`].
 const SHARED: Duration = Duration::from_millis(100);
@@ -56,7 +56,7 @@ pub fn cores_are_shared() -> bool {
     CORES.were_shared() && CORES.are_shared(Instant::now())
 }
 
-/// Record of whether the cores of this process are shared with other busy threads.
+/// State that tracks whether other busy threads use the cores of this process.
 static CORES: Cores = Cores(AtomicU64::new(0));
 
 /// Time until which the cores count as shared, as returned by [`micros`]; 0 if they never were.

@@ -1,4 +1,4 @@
-//! Counters of this process's GPU use: allocated GPU memory, and time in which the GPU was busy.
+//! Counters of this process's GPU use: allocated GPU memory, and the GPU busy time.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -19,12 +19,12 @@ pub fn most_taken() -> u64 {
     MOST.swap(now, Relaxed).max(now)
 }
 
-/// Adds `time` to the time in which the GPU was busy.
+/// Adds `time` to the GPU busy time.
 pub fn add_busy(time: Duration) {
     BUSY.fetch_add(time.as_micros() as u64, Relaxed);
 }
 
-/// Returns the total measured time in which the GPU was busy.
+/// Returns the total GPU busy time measured so far.
 pub fn busy() -> Duration {
     Duration::from_micros(BUSY.load(Relaxed))
 }

@@ -33,7 +33,7 @@ pub enum Format {
     Json,
 }
 
-/// Log target of the line that ends a run.
+/// Log target of the last line of a run, which reports the error that ended it.
 const LAST: &str = "gpugraph::last";
 
 /// Style of stderr: a combination of the bits `JSON` and `BARS`.

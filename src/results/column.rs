@@ -53,8 +53,8 @@ impl<T: Value> Column<T> {
         Ok(Column { path, file, format, headings, rows, written: 0, values: PhantomData })
     }
 
-    /// Appends `rows` values to the column. `values` returns the values of a range of these rows; row 0 is the first
-    /// one of this call. Up to `threads` threads format the values.
+    /// Appends `rows` values to the column. `values` is called with a range of these rows, and must return their
+    /// values; row 0 is the first row of this call. Up to `threads` threads format the values.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].

@@ -36,8 +36,8 @@ pub struct EdgeValues<'a> {
     pub edges: u64,
     /// Number of row blocks.
     pub blocks: usize,
-    /// Function that returns the rows of the block with the given index, and a saved file. The first section of this
-    /// file contains a 32-bit value for each entry (edge) of the block.
+    /// Function that is called with the index of a block. It must return the block's rows, and a saved checkpoint whose
+    /// first section contains a 32-bit value for each entry (edge) of the block.
     pub block: &'a (dyn Fn(usize) -> Result<(Block<'a>, Saved)> + Sync),
     /// The input ids of the vertices.
     pub ids: &'a InputIds,
@@ -75,8 +75,8 @@ impl EdgeValues<'_> {
         }
     }
 
-    /// Appends one column of a block to `file`, after the `written` rows of this column that earlier blocks wrote.
-    /// `of` returns the column's value for an edge.
+    /// Appends the values of one column for the edges of a block to `file`, which already contains the column's values
+    /// for the `written` edges of earlier blocks. `of` must return the column's value for an edge.
     fn column<T: Value>(
         &self,
         (file, format, threads): (&mut ResultFile, OutputFormat, usize),

@@ -97,8 +97,9 @@ impl ResultFile {
         self.note(written)
     }
 
-    /// Appends the bytes of `rows` rows in order. `append` appends the bytes of a range of these rows to a buffer. Up
-    /// to `threads` threads, and at most [`WRITERS`], format chunks of [`PIECE`] rows; one thread at a time writes.
+    /// Appends the bytes of `rows` rows in order. `append` is called with a range of these rows, and must append their
+    /// bytes to a buffer. Up to `threads` threads, and at most [`WRITERS`], format chunks of [`PIECE`] rows; one thread
+    /// at a time writes.
     ///
     /// # Errors
     /// The errors of [`ResultFile::write`] and of `append`.

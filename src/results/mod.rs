@@ -29,8 +29,8 @@ use std::borrow::Cow;
 /// column.
 pub const IDS: &str = "out/ids.npy";
 
-/// Path, relative to the workdir, of the list of the input's string ids, one per line. It gives the order of rows in
-/// results.
+/// Path, relative to the workdir, of the list of the input's string ids, one per line. The rows of all results are in
+/// the order of this list.
 pub const NAMES: &str = "out/ids.txt";
 
 /// Returns a string as a CSV field, quoted if necessary.

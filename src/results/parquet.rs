@@ -4,7 +4,7 @@
 //! columns of a row at once, whereas results are computed column by column. Here, each column is contiguous in the
 //! file, and the ids come last. The footer records where the values of each row group begin in each column. Values are
 //! neither encoded nor compressed. The [`Layout`] of a table and its values determine every byte of the file, so that a
-//! reader can check all of it. Format: <https://github.com/apache/parquet-format>.
+//! reader can check all bytes. Format: <https://github.com/apache/parquet-format>.
 
 use super::Value;
 use super::file::ResultFile;
@@ -248,7 +248,7 @@ impl NamePages {
         NamePages { is_text: true, ..NamePages::default() }
     }
 
-    /// Adds a string; returns the bytes of the current page if that completes it.
+    /// Adds a string to the current page. Returns the bytes of this page if the string completes it.
     pub fn push(&mut self, name: &[u8]) -> Option<Vec<u8>> {
         if self.row.is_multiple_of(GROUP) {
             self.groups.push(0);

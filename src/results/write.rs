@@ -193,8 +193,9 @@ impl<'a> Columns<'a> {
         Column::create(path, &to, self.format, headings, rows)
     }
 
-    /// Writes the file `out/ALGORITHM/NAME` with `rows` values that do not belong to vertices; `of` returns the value
-    /// of a row. In CSV and Parquet, a column `place` contains the 0-based row index.
+    /// Writes the file `out/ALGORITHM/NAME` with `rows` values, whose rows stand for something other than vertices.
+    /// `of` must return the value of the row with the given index. In CSV and Parquet, a column `place` contains the
+    /// 0-based row index.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -376,8 +377,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns a function from a row index to the id of the row's vertex, or to the index of its string. `ids` is the list
-/// of ids if they are sparse.
+/// Returns a function that maps a row index to the id of the row's vertex, or, if ids are strings, to the index of the
+/// vertex's string. `ids` is the list of ids if they are sparse.
 fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + Sync + use<'i> {
     let sparse = ids.map(|file| as_u64(file.body()).unwrap_or_default());
     let first_id = graph.info.first_id.0;

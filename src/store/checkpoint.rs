@@ -67,7 +67,7 @@ impl Checkpoint {
         }
     }
 
-    /// Returns true if the next checkpoint is due.
+    /// Returns true if it is time to write the next checkpoint.
     pub fn is_due(&self) -> bool {
         self.saved.elapsed() > self.pause
     }

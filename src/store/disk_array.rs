@@ -1,5 +1,5 @@
-//! Files for work in progress, which threads write and read at given offsets. The expected lengths of these files are
-//! recorded elsewhere.
+//! Files for work in progress, which threads write and read at given offsets. The files do not record their expected
+//! lengths, so callers must know these.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
 use crate::store::regular;

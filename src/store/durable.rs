@@ -13,7 +13,7 @@ static TEMPORARY: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
 
 /// A temporary folder that only this user may read. It is removed when this value is dropped, so [`sync_file`] and
 /// [`sync_folder`] do nothing for its files. A file that is moved out must be synced explicitly. If the process is
-/// killed, [`remove_abandoned`] removes its folders later.
+/// killed, [`remove_abandoned`] removes its temporary folders later.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder {
     path: PathBuf,

@@ -62,8 +62,8 @@ impl Record {
         result + (HEAD + TAIL) as u64
     }
 
-    /// Appends the encoded record to `out`. Its checksums depend on the journal's `key` and on its byte offset `at` in
-    /// the file. So it is invalid in any other journal or at any other offset.
+    /// Appends the encoded record to `out`. The record's checksums depend on the journal's `key` and on the record's
+    /// byte offset `at` in the file. So the record is invalid in any other journal or at any other offset.
     fn encode(&self, key: u64, at: u64, out: &mut Vec<u8>) {
         let first = out.len();
         out.extend_from_slice(&self.unit.to_le_bytes());

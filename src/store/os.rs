@@ -19,8 +19,8 @@ pub fn start_writeback(file: &File, offset: u64, len: u64) {
     unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-/// Waits until a read of `file` would not block, at most for the time `patience` and at most until a signal arrives.
-/// Returns false if a read would still block.
+/// Waits until a read of `file` would not block, but at most for the time `patience`. A POSIX signal ends the wait
+/// early. Returns true if a read would not block, and false if the wait ended for another reason.
 ///
 /// # Errors
 /// Errors of the system call.
@@ -96,7 +96,7 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
 }
 
 /// Returns true if `path`, or its nearest existing ancestor, is on a local file system, which no other machine shares:
-/// ext2 to ext4, XFS, Btrfs, ZFS, F2FS, tmpfs or overlayfs. Unknown kinds count as shared.
+/// ext2 to ext4, XFS, Btrfs, ZFS, F2FS, tmpfs or overlayfs. Unknown types of file systems count as shared.
 ///
 /// # Source
 /// `linux/magic.h`; statfs(2).

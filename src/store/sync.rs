@@ -72,8 +72,8 @@ impl Syncer {
         pending.seal
     }
 
-    /// Returns the first error since the last call, without waiting for queued files. It is enough for files that only
-    /// this process reads, because they need not be durable.
+    /// Returns the first error since the last call, without waiting for queued files. This check is enough for files
+    /// that only this process reads, because such files need not be durable.
     ///
     /// # Errors
     /// Errors of [`Syncer::wait`].
@@ -81,7 +81,7 @@ impl Syncer {
         self.shared.state.lock().error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits until every file pushed so far and its directory entry are durable. It must be called before the manifest
+    /// Waits until every file pushed so far and its directory entry are durable. Must be called before the manifest
     /// refers to the files.
     ///
     /// # Errors

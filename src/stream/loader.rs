@@ -77,9 +77,11 @@ pub struct Loader<'l, 'r> {
     pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
     /// Uploader that makes the copies.
     pub uploader: &'l mut Uploader,
-    /// Function that returns the index of the next passing batch. Loading ends at an index that is out of range.
+    /// Function that is called when a slot is free. It must return the index of the next passing batch; an index that
+    /// is out of range ends the loading.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
-    /// Callback that is called while copies are started. If it returns an error, loading stops with this error.
+    /// Cancellation check, which is called while copies are started. If it returns an error, loading ends with this
+    /// error.
     pub check_cancelled: CancelCheck<'l>,
     /// Channel that delivers free slots (buffers for passing batches).
     pub free_slots: Receiver<DeviceSlice<u32>>,

@@ -7,9 +7,9 @@ use crate::memory::bytes_of;
 
 /// Destination of a segment of rows in device memory.
 pub struct SegmentPlace {
-    /// Device memory for the row starts, one 32-bit word for each row. As copied, they are relative to the first entry
-    /// of the block. A row ends where the next one starts, so only the last segment of a batch has an additional word,
-    /// for the end of its last row.
+    /// Device memory for the row starts, one 32-bit word for each row. A start is relative to the first entry of the
+    /// block. A row ends where the next one starts, so only the last segment of a batch has an additional word, for the
+    /// end of its last row.
     pub starts: DeviceSlice<u32>,
     /// Device memory for the entries (neighbours) of the rows.
     pub targets: DeviceSlice<u32>,

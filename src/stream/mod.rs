@@ -10,7 +10,7 @@
 //! | `batch` | divides blocks into batches of rows, if necessary within a row |
 //! | `location` | finds the source of a segment of rows: a file, this process or another, or a GPU |
 //! | `loader` | copies batches to the GPU on its own thread |
-//! | `passes` | calls an algorithm for all rows, which are resident in GPU memory or stream through it |
+//! | `passes` | calls a function for all rows, which are resident in GPU memory or stream through it |
 //! | `windows` | like `passes`, but with all rows of each vertex at a time, from both halves of the graph |
 //! | `relay` | copies the same batch to the GPUs of all ranks of a machine, but only once from the host |
 //! | `spread` | distributes the blocks of a graph over the GPUs of all ranks, which then copy them from there |
@@ -28,5 +28,6 @@ pub use loader::{Arrival, Loader, ResidentRows};
 pub use location::copies_from_host;
 pub use relay::Relay;
 
-/// Callback that is called regularly while copying or waiting. If it returns an error, the work stops with this error.
+/// Cancellation check, which is called regularly while copying or waiting. If it returns an error, the work ends with
+/// this error.
 pub type CancelCheck<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);

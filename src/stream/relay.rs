@@ -14,8 +14,8 @@ const FROM_RANKS: usize = 1;
 /// Granularity, in bytes, with which the bytes of a step are divided among the ranks. The last rank copies the rest.
 const GRAIN: u64 = 256;
 
-/// Cooperation of the ranks of a machine that load the same batches, step by step, to the same offsets in their arenas
-/// (all GPU memory of a rank).
+/// State of a rank that loads batches together with the other ranks of the machine. The ranks load the same batches,
+/// step by step, to the same offsets in their arenas (all GPU memory of a rank).
 pub struct Relay<'a> {
     peers: PeerMemory<'a>,
     counters: SharedCounters,
@@ -75,8 +75,8 @@ impl<'a> Relay<'a> {
         uploader.upload(&theirs, check_cancelled)
     }
 
-    /// Reports to the other ranks that all steps of a batch have arrived on this rank, so that they may overwrite their
-    /// parts of it.
+    /// Reports to the other ranks that all steps of a batch have arrived on this rank, so that each of them may
+    /// overwrite the parts of the batch that this rank copied from its GPU.
     pub fn end(&self) {
         self.counters.publish(FROM_RANKS, self.steps);
     }
@@ -86,8 +86,8 @@ impl<'a> Relay<'a> {
         (0..self.peers.comm.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Waits until the counter `which` of `rank` has reached this rank's number of steps. If `rank` has died, this
-    /// waits until the job is ended.
+    /// Waits until the counter `which` of `rank` has reached this rank's number of steps. If `rank` has died, the wait
+    /// lasts until the job is ended.
     fn wait(&self, rank: usize, which: usize, check_cancelled: CancelCheck<'_>) -> Result<()> {
         self.counters.wait(rank, which, self.steps, check_cancelled).map(drop)
     }

@@ -8,7 +8,7 @@ use crate::gpu::{PeerMemory, Workspace};
 use crate::graph::{BlockSize, BlockStore, DeviceBlock, Placement, assign_ranks};
 use std::time::Instant;
 
-/// Inverse of the maximum fraction of a GPU's memory that blocks may occupy.
+/// Divisor: blocks may occupy at most 1/`PART` of a GPU's memory.
 const PART: u64 = 3;
 
 /// Copies the blocks of `graph` to the GPUs of all ranks, and returns their addresses. Must be called before anything

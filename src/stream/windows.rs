@@ -185,8 +185,8 @@ impl<'g> Windows<'g> {
         Ok(())
     }
 
-    /// Returns the rows of `vertices`, in batches that each contain rows of one block: (index of the half, batch). The
-    /// blocks must be [local](BlockStore::is_local).
+    /// Returns batches with the rows of `vertices`, as pairs (index of the half, batch). Each batch contains rows of
+    /// only one block. The blocks must be [local](BlockStore::is_local).
     fn segments(&self, vertices: Range<u32>) -> Vec<(usize, RowBatch)> {
         let shift = self.direction.shift();
         let rows = vertices.start << shift..vertices.end << shift;

@@ -34,7 +34,7 @@ struct Progress {
     depth: u64,
     /// Whether a count of shortest paths was too large for f64.
     is_wide: bool,
-    /// Seconds that the trial has taken so far, including earlier runs.
+    /// Duration of the trial so far in seconds, including earlier runs.
     seconds: f64,
 }
 
@@ -114,17 +114,18 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     Ok(Trial { output, details: (), seconds })
 }
 
-/// A search with counts of one of two types, on CPUs or a GPU.
+/// Engine of the searches: on CPUs with f64 or wide path counts, or on a GPU.
 enum Engine<'g> {
     Plain(Search<'g, f64>),
-    /// Counts of shortest paths may exceed f64.
+    /// A search on CPUs with wide path counts, which may exceed the range of f64.
     Wide(Search<'g, u64>),
     /// A search on a GPU, which also stores the totals.
     Gpu(Box<GpuSearch<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. CPUs are used if there are several ranks, or if counts exceed f64. Collective.
+    /// Chooses the device and prepares the engine there. CPUs are used if there are several ranks, or if counts exceed
+    /// f64. Collective.
     fn open<'r: 'g>(
         (graph, degrees): (&'g Graph, &'g [u32]),
         is_wide: bool,
@@ -149,8 +150,8 @@ impl<'g> Engine<'g> {
         })
     }
 
-    /// Returns the search that replaces this one after it found too many paths to count; `None` if this one uses the
-    /// widest type. A GPU search is replaced by a CPU search with the same type, which finds the source with too many
+    /// Returns the engine that replaces this one after a path count was too large for its type, or `None` if its type
+    /// is the widest. A GPU engine is replaced by a CPU engine with the same type, which finds the source with too many
     /// paths.
     fn wider(mut self, graph: (&'g Graph, &'g [u32]), totals: &mut [f64], run: &Run<'_>) -> Result<Option<Engine<'g>>> {
         let is_wide = match &mut self {

@@ -30,7 +30,7 @@ pub(super) struct Workers<'c> {
 /// Returns the sum of the `values` of the neighbours of `v` in direction `way`. Adds in the same order as
 /// `kernels/betweenness.cu`. Each half of the row is divided into pieces of [`PIECE`] entries. A piece is added up from
 /// its first entry to its last, and the sums of the pieces are added in order. The values of vertices before `from` are
-/// 0. Values of later rows are prefetched, unless `is_scattered` says that the next rows are elsewhere.
+/// 0. Also prefetches the values of the rows after `v`, unless `is_scattered` is true because other rows are read next.
 #[inline(always)]
 fn sum<C: Count>(
     rows: &Neighbours<'_>,
@@ -98,8 +98,8 @@ pub(super) fn pull<C: Count>(
     })
 }
 
-/// Computes the sum of the `values` of the in-neighbours of every own vertex for which `is_wanted` returns true. If the
-/// sum is not 0, writes it to the vertex's element of `sums`, and calls `found` with the vertex.
+/// For each vertex that this rank owns and for which `is_wanted` returns true, computes the sum of the `values` of the
+/// in-neighbours. If the sum is not 0, writes it to the vertex's element of `sums`, and calls `found` with the vertex.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -131,8 +131,8 @@ pub(super) fn pull_all<C: Count>(
     })
 }
 
-/// Calls `visit` with each vertex in `list` and each of its out-neighbours. Calls `expect` with later out-neighbours,
-/// so that it can prefetch their data.
+/// Calls `visit` with each vertex in `list` and each of its out-neighbours. Calls `expect` with each later
+/// out-neighbour ahead of time, so that `expect` can prefetch the neighbour's data.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -163,7 +163,7 @@ pub(super) fn push(
     })
 }
 
-/// Yields the vertices of a list that consists of the slices `parts`, but only those in the slices with indices `some`.
+/// Yields the vertices in those slices of `parts` whose indices are in `some`.
 fn listed(parts: &[&[u32]], some: Range<usize>) -> impl Iterator<Item = u32> + Clone {
     parts[some].iter().copied().flatten().copied()
 }
@@ -198,7 +198,8 @@ pub(super) fn update<T: Copy + Send>(
     Ok(of_threads.contains(&true))
 }
 
-/// Sends the `values` of the vertices in `list` that each rank owns to all ranks. Collective.
+/// Exchanges `values`: each rank sends the values of those vertices in `list` that it owns to all other ranks.
+/// Collective.
 pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &mut [C], comm: &Comm) {
     let mut next: Vec<usize> =
         rows.firsts.iter().map(|&first| list.partition_point(|&v| (v as usize) < first)).collect();

@@ -42,8 +42,9 @@ pub struct CentralVertex {
 }
 
 impl BetweennessOutput {
-    /// Adds the statistics of all scores. The rows `isolated`, which follow all other rows, belong to vertices without
-    /// edges. `id` returns the id of the vertex in a row.
+    /// Adds the statistics of all scores to the result. `figures` contains the scores of the vertices with edges. The
+    /// vertices in the rows `isolated`, which follow all other rows, have no edges and the score 0. `id` returns the id
+    /// of the vertex in a row.
     pub(super) fn with(self, mut figures: RankFigures, isolated: Range<u64>, id: impl Fn(u64) -> InputId) -> Self {
         figures.count(0.0, isolated.end - isolated.start);
         isolated.take(LARGEST).for_each(|row| figures.offer(0.0, row));

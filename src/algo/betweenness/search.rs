@@ -18,8 +18,9 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Inverse of a threshold, which replaces [`SPARSE`] in levels whose path counts can be added up during the search
-/// along the rows of the last level. It is multiplied by the number of ranks, because every rank adds up all counts.
+/// Inverse of the threshold for pulling, used instead of [`SPARSE`] if path counts have the same sum in any order of
+/// additions. A push can then count paths while it finds the next level. The value is multiplied by the number of
+/// ranks, because in a push every rank adds up all counts.
 const DENSE: u64 = 2;
 
 /// Returns the host memory in bytes for a search in a graph with `vertices` vertices.
@@ -42,7 +43,8 @@ pub(super) struct Search<'g, C> {
     paths: Buffer<C>,
     /// Share of each vertex: (1 + dependency) / count, which the vertex adds to the sum of each predecessor.
     shares: Buffer<C>,
-    /// Sums of the level that is being computed. In the end, the sum of the successors' shares for each reached vertex.
+    /// Sum for each vertex of the level that is being computed: of path counts in the search, of shares on the way
+    /// back. After the way back, the sum of the successors' shares for each reached vertex.
     sums: Buffer<C>,
     extent: Extent,
 }
@@ -57,7 +59,8 @@ pub(super) struct Extent {
 }
 
 impl<'g, C: Count> Search<'g, C> {
-    /// Allocates the arrays of a search, and then calls `rows`, which divides the vertices among ranks.
+    /// Allocates the arrays of a search. Then calls `rows`, which must divide the vertices among the ranks and return
+    /// this rank's access to the rows.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -269,7 +272,7 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(next)
     }
 
-    /// Finds the next level along the rows of `level`, by all threads. If `adds` is true, also adds up the counts of
+    /// Finds the next level along the rows of `level`, with all threads. If `adds` is true, also adds up the counts of
     /// the next level. Every rank does the same work.
     fn push_level(&mut self, level: Range<usize>, adds: bool, workers: Workers<'_>) -> Result<Range<usize>> {
         let Search { rows, order, reached, found, paths, sums, .. } = self;
@@ -297,8 +300,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(self.collect(level.end))
     }
 
-    /// Finds the next level along the rows of `level`, by this thread alone. If `adds` is true, also adds up the counts
-    /// of the next level.
+    /// Finds the next level along the rows of `level`, with this thread alone. If `adds` is true, also adds up the
+    /// counts of the next level.
     fn push_few(&mut self, level: Range<usize>, adds: bool) -> Range<usize> {
         let Search { rows, order, reached, paths, sums, .. } = self;
         let (mut end, mut unpacked) = (level.end, Unpacked::default());

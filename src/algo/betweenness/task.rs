@@ -18,16 +18,16 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes per row entry. The cost counts each entry twice: in a search from a source, and
+/// Time per row entry, in nanoseconds, on one thread. The cost counts each entry twice: in a search from a source, and
 /// when dependencies are computed.
 const ENTRY: f64 = 4.0;
-/// Nanoseconds that one thread takes per vertex in a search from a source.
+/// Time per vertex in a search from one source, in nanoseconds, on one thread.
 const VERTEX: f64 = 40.0;
-/// Nanoseconds that one thread takes to write a row of the result column.
+/// Time to write a row of the result column, in nanoseconds, on one thread.
 const COLUMN: f64 = 20.0;
-/// Nanoseconds that a GPU takes per row entry in a search from a source (H200).
+/// Time per row entry in a search from one source, in nanoseconds, on a GPU (H200).
 const ENTRY_ON_GPU: f64 = 0.006;
-/// Memory in bytes for each source: for its id in the result, and for drawing sources.
+/// Host memory in bytes per source: for its id in the result, and for the random choice of sources.
 const SOURCE: u64 = 128;
 
 impl Algorithm for Betweenness {

@@ -13,7 +13,7 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Number of vertices between two checks for signals.
+/// Number of vertices that are processed between two cancellation checks.
 const STRIDE: usize = 1 << 16;
 /// Memory in bytes that a check needs per id: for the index of its first edge, a distance, an element of the queue, a
 /// count, a dependency, and a sum.

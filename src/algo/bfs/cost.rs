@@ -6,14 +6,14 @@ use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{GraphSize, RankResources};
 
-/// Nanoseconds that one thread takes for each vertex of a search.
+/// Search time on one thread, in nanoseconds per vertex.
 const SEARCH: f64 = 5.0;
-/// Nanoseconds that a GPU takes for each vertex of a search, including the copy of its parent to the host.
+/// Search time on a GPU, in nanoseconds per vertex. Includes the copy of the parents to the host.
 const SEARCH_ON_GPU: f64 = 0.2;
-/// Number of steps of a search that reach so many vertices that ranks send bitmaps instead of lists.
+/// Estimated number of steps per search that reach so many vertices that ranks send bitmaps instead of lists.
 const STEPS: u64 = 3;
-/// Number of vertices of the graph divided by the number of claims (a vertex and its parent) that all ranks together
-/// send in the top-down steps of a search.
+/// Estimated ratio of the number of vertices to the number of claims that all ranks together send in the top-down steps
+/// of a search. A claim is a vertex and its parent.
 const CLAIMED: u64 = 8;
 
 /// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.

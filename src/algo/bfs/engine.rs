@@ -32,7 +32,7 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
     Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
 }
 
-/// The keys `alpha` and `beta` of a job. `None` selects the default of the device.
+/// Values of the keys `alpha` and `beta` in the job file. `None` selects the default of the device.
 pub type Switches = [Option<f64>; 2];
 
 /// Returns the thresholds of a search. `otherwise` contains the defaults of the device.

@@ -35,7 +35,7 @@ pub struct BfsStats {
 /// Time and size of one rank's exchange with other ranks in a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTraffic {
-    /// Seconds of the exchange, including waiting for other ranks.
+    /// Duration of the exchange in seconds, including the time spent waiting for other ranks.
     pub seconds: f64,
     /// Number of bytes sent to other ranks.
     pub sent_bytes: u64,
@@ -63,7 +63,7 @@ pub struct BfsLevel {
     pub direction: Step,
     /// Duration of the step in seconds.
     pub seconds: f64,
-    /// Number of bytes of rows that the step read from the disk.
+    /// Size of the rows that the step read from the disk, in bytes.
     pub bytes: u64,
 }
 

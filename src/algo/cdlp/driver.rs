@@ -25,7 +25,7 @@ struct Progress {
     done: u64,
     /// Number of vertices whose label changed in the last iteration.
     changed: u64,
-    /// Seconds that the trial has taken so far, including earlier runs.
+    /// Time that the trial has taken so far, in seconds, including earlier runs.
     seconds: f64,
 }
 

@@ -17,22 +17,22 @@ const TEXT: &str = include_str!("../../../kernels/cdlp.cu");
 
 /// Purpose of the GPU memory, as named in error messages.
 const PURPOSE: &str = "[cdlp] on this graph";
-/// Two thresholds on the number of row entries of a vertex. Up to the first, a warp counts the labels of the
-/// neighbours, and up to the second, a thread block does, in a table in shared memory.
+/// Maximum numbers of row entries with which a warp (first element) or a thread block (second element) counts the
+/// labels of a vertex's neighbours in a table in shared memory.
 const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
 /// For each element of [`MOST`], the number of threads per block in the kernel for vertices with more entries.
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
 
-/// Returns the minimum GPU memory in bytes for a graph of `vertices` vertices with `entries` entries in all rows.
-/// Each half has at most `blocks` blocks, and each vertex at most `longest` entries.
+/// Returns the minimum GPU memory in bytes for a graph of `vertices` vertices with `entries` entries in all rows. Each
+/// half of the rows is stored in at most `blocks` blocks, and each vertex has at most `longest` entries.
 pub(super) fn least_bytes(vertices: u64, entries: u64, (blocks, longest): (u64, u64)) -> u64 {
     let lists = slice_bytes::<u32>(entries / MOST[0]) + slice_bytes::<u32>(entries / MOST[1]);
     let state = 2 * slice_bytes::<u32>(vertices) + slice_bytes::<u8>(vertices) + slice_bytes::<u64>(2);
     (state + lists + windows::least_bytes(blocks, longest)).next_multiple_of(1 << 20)
 }
 
-/// Addresses of the labels before and after an iteration, of the marks and of the counts. The memory layout must
-/// match `Labels` in the kernels.
+/// Arguments of the kernels: device addresses of the labels before and after an iteration, of the marks and of the
+/// counts. The memory layout must match `Labels` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LabelsOnGpu {
@@ -55,7 +55,8 @@ pub(super) struct GpuLabels<'a> {
     other: DeviceSlice<u32>,
     /// A byte for each vertex, which is set if a neighbour has changed its label.
     marked: DeviceSlice<u8>,
-    /// Number of vertices whose label changed in the last iteration, and number of entries of their rows.
+    /// Two elements: the number of vertices whose label changed in the last iteration, and the number of entries in
+    /// the rows of these vertices.
     changed: DeviceSlice<u64>,
     /// Number of row entries of the vertices whose label changed in the last iteration; `None` if unknown.
     last_changed: Option<u64>,

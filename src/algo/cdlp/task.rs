@@ -17,9 +17,9 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes for each entry of a row in an iteration.
+/// Time per row entry and iteration, in nanoseconds on one thread.
 const ENTRY: f64 = 6.0;
-/// Nanoseconds that one thread takes to write a row of the result column.
+/// Time to write one row of the result column, in nanoseconds on one thread.
 const COLUMN: f64 = 20.0;
 
 impl Algorithm for Cdlp {

@@ -30,7 +30,8 @@ impl Votes {
     }
 
     /// Returns the most frequent label of the neighbours in `rows`, and the smallest one if several labels are equally
-    /// frequent. `own` is the label of the vertex, which is likely to win. It is returned if there is no neighbour.
+    /// frequent. `own` is the current label of the vertex, which is likely to win. If there is no neighbour, returns
+    /// `own`.
     #[inline]
     pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
         self.labels.clear();

@@ -160,12 +160,12 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Returns the blocks among `blocks` that rank `rank` of `ranks` processes: it joins trees along their edges.
+/// Returns the indices in `blocks` of the blocks whose edges rank `rank` of `ranks` processes.
 fn blocks_of(ranks: usize, rank: usize, blocks: Range<u64>) -> Vec<usize> {
     (blocks.start + rank as u64..blocks.end).step_by(ranks).map(|b| b as usize).collect()
 }
 
-/// Sends to all ranks the parents of the vertices whose rows are in the blocks that were just joined. `of_ranks[r]`
+/// Sends to all ranks the parents of the vertices whose rows are in the blocks that were just processed. `of_ranks[r]`
 /// contains the block indices of rank `r`. Afterwards, in every forest, nearly all vertices of high degree are in the
 /// tree of vertex 0. So most later edges join nothing. Collective.
 fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm), threads: usize) -> Result<()> {
@@ -174,7 +174,8 @@ fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm
     merge::share(comm, forest, &of_ranks.iter().map(vertices).collect::<Vec<_>>(), threads)
 }
 
-/// Loads the parents from a checkpoint. Returns the number of blocks that were joined, and the seconds that this took.
+/// Loads the parents from a checkpoint. Returns the number of blocks whose edges were processed, and the time that
+/// this took in seconds.
 fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
     match (saved.words(0)?, saved.words_u32(1)?) {
         (&[seconds], parents) if parents.len() == forest.parents().len() => {

@@ -107,8 +107,8 @@ impl Forest {
         }
     }
 
-    /// Returns the number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. First
-    /// tries to extend them, up to vertex `end`.
+    /// Finds how many consecutive vertices, beginning at 0, are in the tree of vertex 0. Starts from the number that
+    /// is already known, stops at vertex `end` or at the first vertex in another tree, and returns the number.
     pub(super) fn with_first(&self, end: u32) -> u32 {
         let mut known = self.with_first.load(Relaxed);
         // Vertex 0 stays a root, because no vertex is smaller.

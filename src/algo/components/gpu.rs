@@ -98,8 +98,8 @@ impl<'a> GpuForest<'a> {
         self.shares = peers.is_some_and(|memory| memory.comm.all(self.resident.is_some()));
     }
 
-    /// Returns the number of blocks that this rank should process between two checkpoints. It is `u64::MAX` if all of
-    /// its rows are in GPU memory.
+    /// Returns the number of blocks that this rank should process between two checkpoints. Returns `u64::MAX` if all
+    /// rows of this rank are in GPU memory.
     pub(super) fn blocks_at_once(&self) -> u64 {
         if self.resident.is_some() { u64::MAX } else { STREAMED }
     }
@@ -160,8 +160,8 @@ impl<'a> GpuForest<'a> {
         places.iter().enumerate().map(of_rank).collect()
     }
 
-    /// Joins the forests of all ranks into the forest of rank 0, if their GPUs can access each other's memory. Returns
-    /// whether they can. Collective.
+    /// Joins the forests of all ranks into the forest of rank 0 if the GPUs of the ranks can access each other's
+    /// memory. Otherwise returns false. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -207,8 +207,8 @@ struct Trees {
     join: Kernel,
     merge: Kernel,
     parents: DeviceSlice<u32>,
-    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. [`Self::flatten`]
-    /// writes the next value to the second element.
+    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. The first element
+    /// is the current number. [`Self::flatten`] writes a new number to the second element, and swaps the elements.
     known: [DeviceSlice<u32>; 2],
     /// Binary logarithm of the number of rows of a vertex: 0, or 1 if edges have direction.
     shift: u32,

@@ -16,9 +16,9 @@ const PART: usize = 1 << 12;
 /// Role of a rank in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Receives the forest of this other rank.
+    /// Receiver: joins the forest of this other rank into its own.
     Takes(usize),
-    /// Sends its forest to this other rank.
+    /// Sender: sends its forest to this other rank.
     Gives(usize),
     Waits,
 }
@@ -108,7 +108,7 @@ fn parents(of: &[AtomicU32]) -> Vec<u32> {
     of.iter().map(|parent| parent.load(Relaxed)).collect()
 }
 
-/// Joins the tree of each of several consecutive vertices, from `first` on, with the tree of its parent in `parents`.
+/// Joins consecutive vertices, from `first` on, to their parents in another forest, which are in `parents`.
 fn join(forest: &Forest, first: u32, parents: &[u32], threads: usize) -> Result<()> {
     let parts = Parts::new(parents.len(), PART);
     team(threads.clamp(1, parents.len().div_ceil(PART).max(1)), &|_| {

@@ -18,20 +18,20 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes for each entry of a row, to find weakly connected components.
+/// Time per row entry to find weakly connected components, in nanoseconds on one thread.
 const ENTRY: f64 = 0.5;
-/// Nanoseconds that one thread takes for each row, to find weakly connected components.
+/// Time per row to find weakly connected components, in nanoseconds on one thread.
 const ROW: f64 = 20.0;
-/// Nanoseconds that one thread takes to write a row of the result column.
+/// Time to write one row of the result column, in nanoseconds on one thread.
 const COLUMN: f64 = 20.0;
-/// Nanoseconds that one thread takes for each entry of a row, to find strongly connected components.
+/// Time per row entry to find strongly connected components, in nanoseconds on one thread.
 const STRONG_ENTRY: f64 = 4.0;
-/// Nanoseconds that one thread takes for each vertex, to find strongly connected components.
+/// Time per vertex to find strongly connected components, in nanoseconds on one thread.
 const STRONG_VERTEX: f64 = 60.0;
-/// Nanoseconds that a GPU takes for each entry of a row, to find strongly connected components.
+/// Time per row entry to find strongly connected components on a GPU, in nanoseconds.
 const STRONG_ENTRY_ON_GPU: f64 = 0.02;
-/// Nanoseconds that a GPU takes for each entry of a row that streams through its memory: four bytes at 40 GB/s (H200).
-/// Rows that are in its memory already take less.
+/// Time to stream one row entry through GPU memory, in nanoseconds: four bytes at 40 GB/s (H200). Rows that are
+/// already in GPU memory take less.
 const ENTRY_ON_GPU: f64 = 0.1;
 
 impl Algorithm for Components {

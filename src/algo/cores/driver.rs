@@ -18,9 +18,9 @@ use std::time::Instant;
 /// Number of progress units of a trial. A unit is a thousandth of the vertices.
 pub(super) const UNITS: u64 = 1000;
 
-/// Minimum number of vertices in a layer after which CPUs check whether to save or to stop.
+/// Minimum size of a layer, in vertices, after which CPUs check whether to save a checkpoint or to end the trial.
 const WIDE: u64 = 1 << 12;
-/// Number of layers after which CPUs check in any case whether to save or to stop.
+/// Number of layers after which CPUs check in any case whether to save a checkpoint or to end the trial.
 const LAYERS: u32 = 64;
 
 /// Progress of a trial.
@@ -103,7 +103,7 @@ impl<'g> Engine<'g> {
         run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
-    /// Removes some layers. Returns false if no vertex is left, and true if there may be more. Collective.
+    /// Removes some layers. Returns true if vertices may be left, and false if none is left. Collective.
     fn remove(&mut self, run: &Run<'_>) -> Result<bool> {
         let (peeling, exchange) = match self {
             Engine::Cpu { peeling, exchange } => (peeling, exchange),

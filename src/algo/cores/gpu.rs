@@ -1,4 +1,4 @@
-//! Layers on a GPU. `kernels/cores.cu` describes the method.
+//! Removes layers on a GPU. `kernels/cores.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::peeling::Begin;

@@ -24,7 +24,7 @@ const PART: usize = 1 << 6;
 const SHARE: u64 = 1 << 15;
 /// Number of vertices whose neighbour counts a thread checks at a time.
 const RANGE: usize = 1 << 13;
-/// Number of entries between a prefetch and its use.
+/// Prefetch distance, in entries of a row.
 const AHEAD: usize = 16;
 /// Prefetch distance, in vertices, of the neighbours' counts. Rows are prefetched twice as far ahead.
 const ROWS_AHEAD: usize = 2;
@@ -168,7 +168,7 @@ impl<'g> Peeling<'g> {
         RankExchange::open(comm, self.own, messages, budget)
     }
 
-    /// Returns the number of threads to start for `items` items. A thread for very few items is not worth starting.
+    /// Returns the number of threads to start for `items` items: at most `threads`, and one if there are few items.
     fn threads(threads: usize, items: u64) -> usize {
         (items / SHARE).clamp(1, threads as u64) as usize
     }
@@ -204,9 +204,9 @@ impl<'g> Peeling<'g> {
         Ok(found[0])
     }
 
-    /// Appends the owned vertices with exactly `next` remaining neighbours to the queue. Returns the smallest number
-    /// of remaining neighbours of any owned vertex, or `u32::MAX` if none is left. All vertices of the current level
-    /// must have been removed.
+    /// Appends the owned vertices with exactly `next` remaining neighbours to the queue. Returns the smallest number of
+    /// remaining neighbours among the owned vertices that are left, or `u32::MAX` if no owned vertex is left. All
+    /// vertices of the current level must have been removed.
     fn find_at(&mut self, next: u32, threads: usize) -> Result<u32> {
         while self.end > 0 && *self.left[self.end - 1].get_mut() <= self.level {
             self.end -= 1;
@@ -283,8 +283,8 @@ impl<'g> Peeling<'g> {
         layer.iter().take_while(fits).count().max(1)
     }
 
-    /// Removes the vertices of `chunk`, which belong to one layer. Returns, for each thread, a message to each rank:
-    /// the local indices of that rank's vertices that lose a neighbour, once for each lost neighbour.
+    /// Removes the vertices of `chunk`, which are in one layer. Returns, for each thread, a message to each rank: the
+    /// local indices of that rank's vertices that lose a neighbour, once for each lost neighbour.
     fn remove_chunk(&self, chunk: &[AtomicU32], threads: usize) -> Result<Vec<Vec<Vec<u32>>>> {
         let parts = Parts::new(chunk.len(), PART);
         gathered(threads, &|_| {
@@ -317,8 +317,8 @@ impl<'g> Peeling<'g> {
         [[lower, more], [upper, above]]
     }
 
-    /// Records the layer of the owned vertices whose local indices are in `places`, and calls `each` with all of
-    /// their neighbours. `fetch` prefetches the data of a neighbour that `each` needs.
+    /// Stores the current layer for the owned vertices whose local indices are in `places`, and calls `each` with all
+    /// of their neighbours. For most neighbours, calls `fetch` before, which must prefetch the data that `each` needs.
     #[inline]
     fn each_neighbour(&self, places: &[AtomicU32], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
         let rows = |place: &AtomicU32| self.rows_of(place.load(Relaxed) as usize).into_iter().flatten();

@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cores {}
 
-/// Nanoseconds that one thread takes for each entry of a row.
+/// Peeling time on one thread, in nanoseconds per row entry.
 const ENTRY: f64 = 12.0;
-/// Nanoseconds that a GPU takes for each entry of a row (H200).
+/// Peeling time on a GPU (H200), in nanoseconds per row entry.
 const ENTRY_ON_GPU: f64 = 0.05;
-/// Nanoseconds that one thread takes to write a row of all result columns.
+/// Time that one thread takes to write one row of all result columns, in nanoseconds.
 const COLUMN: f64 = 30.0;
 
 impl Algorithm for Cores {

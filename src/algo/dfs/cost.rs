@@ -9,17 +9,17 @@ use super::walk::DfsWalk;
 use crate::algo::{Cost, GraphSize, RankResources};
 use crate::prepare::input_ids::InputIds;
 
-/// Nanoseconds that the search takes for each row entry.
+/// Time to search one row entry, in nanoseconds; the search uses one thread.
 const ENTRY: f64 = 5.0;
-/// Nanoseconds that a thread takes per row entry to check the tree.
+/// Time to check one row entry against the tree, in nanoseconds, on one thread.
 const CHECK: f64 = 5.0;
-/// Nanoseconds that a thread takes to read an edge of the input again.
+/// Time to read one edge of the input again, in nanoseconds, on one thread.
 const PAIR: f64 = 15.0;
-/// Nanoseconds that a thread takes to write a row of a column.
+/// Time to write one row of a result column, in nanoseconds, on one thread.
 const COLUMN: f64 = 20.0;
-/// Number of columns that every search writes.
+/// Number of result columns that every search writes.
 const COLUMNS: u64 = 4;
-/// Maximum number of digits of the values in the columns.
+/// Maximum number of digits of a value in a result column.
 const DIGITS: u64 = 20;
 /// Size of a disk page in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;

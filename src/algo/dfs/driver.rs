@@ -23,8 +23,7 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Approximate number of steps between two checks for signals. Reaching a vertex and finishing a vertex are one step
-/// each.
+/// Approximate number of vertices that the search reaches or finishes between two cancellation checks.
 const STEPS: u32 = 1 << 14;
 
 /// Runs one trial of a depth-first search on MPI rank 0. The other ranks wait, and help if the input must be read
@@ -123,8 +122,8 @@ impl<'a> DfsSearch<'a> {
         Ok(DfsSearch { table, graph, ids, tree, own, trees, articulation, strong, seconds })
     }
 
-    /// Returns true if the input must be read again. Rows show neither which bridges occur more than once in the input,
-    /// nor which reached vertices have self-loops.
+    /// Returns true if the input must be read again, either to find bridges that it repeats, or to find self-loops of
+    /// reached vertices. Rows show neither.
     fn needs_input(&self, run: &Run<'_>) -> bool {
         let bridges = self.articulation.as_ref().is_some_and(|of| self.table.multigraph && of.bridges > 0);
         let loops = self.strong.as_ref().is_some_and(|(_, cycle)| matches!(cycle, Cycle::Unknown));
@@ -228,7 +227,7 @@ impl<'a> DfsSearch<'a> {
 }
 
 /// Searches from `source`, or from all vertices if it is `None`. Resumes from the checkpoint of an earlier run, if any.
-/// Saves checkpoints from time to time, and when a signal stops the run.
+/// Saves checkpoints from time to time, and when a POSIX signal stops the run.
 fn search_all(
     walk: &mut DfsWalk,
     rows: &mut SearchRows<'_>,

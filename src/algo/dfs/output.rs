@@ -98,7 +98,8 @@ impl DfsOutput {
         }
     }
 
-    /// Checks the counts of the result against each other. `connected` is the number of vertices that have an edge.
+    /// Checks that the counts in the result are consistent with each other. `connected` is the number of vertices that
+    /// have an edge.
     pub(super) fn check(&self, connected: u64) -> Result<String> {
         let DfsOutput { source, trees, reached, max_depth, .. } = *self;
         let fits = trees <= reached && reached <= connected.max(1) && max_depth <= reached - trees;

@@ -3,7 +3,7 @@
 //!
 //! A pair is a vertex and its partner; each vertex has at most one. To look for a repeated bridge, the partner of a
 //! vertex is its parent in the tree. To look for a self-loop, a vertex is its own partner. One pass over the input, by
-//! all threads of all ranks, records for each vertex whether the pair is an edge, and whether it is repeated.
+//! all threads of all ranks, determines for each vertex whether the pair is an edge, and whether that edge is repeated.
 
 use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::{GraphSize, Run};
@@ -27,10 +27,11 @@ const AGAIN: u32 = 8;
 const BITS: u32 = 4;
 /// Number of vertices whose marks share a 32-bit word.
 const OF_WORD: u32 = 8;
-/// The mark bits `FORTH` and `BACK` of all vertices in a word.
+/// Mask of a 32-bit word: the mark bits `FORTH` and `BACK` of all vertices whose marks share the word.
 const SEEN: u32 = 0x6666_6666;
 
-/// For each vertex and its partner, whether the input contains an edge between them, and whether it repeats the edge.
+/// Marks that show, for each vertex and its partner, whether the input contains an edge between them, and whether that
+/// edge is repeated.
 pub(super) struct PairCounts {
     marks: Buffer<u32>,
 }

@@ -44,7 +44,7 @@ impl DfsTree {
         (self.records.len() / NUMBERS) as u32
     }
 
-    /// Returns the values of all records, one record after another.
+    /// Returns the values of the records of all vertices, one record after another.
     pub fn numbers(&self) -> &[u32] {
         &self.records
     }

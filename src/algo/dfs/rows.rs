@@ -2,7 +2,7 @@
 //!
 //! The search copies rows while it runs. A copy contains only the neighbours that are not reached yet. A search reaches
 //! hubs first, and most entries lead to hubs. Once it has reached a sixteenth of the vertices of a Graph500 graph, a
-//! fifth of the entries is left. A copied row is short, and one look-up finds it.
+//! fifth of the entries is left. A copied row is short, and one look-up finds its address.
 //!
 //! If rows are in memory, they are copied once few entries are left. If rows are in files that do not fit memory, they
 //! are copied from the last row backwards until memory is full. When the copies are made again later, more rows fit.
@@ -24,15 +24,15 @@ use std::sync::atomic::AtomicU64;
 const SHIFT: u32 = 12;
 /// Maximum number of neighbours per half of a row that are requested from disk at once.
 const ASKED: usize = 1 << 11;
-/// Number of rows that are copied between two checks for signals.
+/// Number of rows that are copied between two cancellation checks.
 const STRIDE: u32 = 1 << 16;
-/// Inverse of the fraction of the free memory that is left free when memory for copies is reserved.
+/// When memory for copies of rows is reserved, at least 1/`SPARE` of the free memory stays free.
 const SPARE: u64 = 16;
 /// Thresholds for copying rows. Rows are copied once 1/`FIRST` of all vertices are reached. They are copied again
 /// whenever the number of reached vertices has grown by a factor of `MORE`.
 const FIRST: u32 = 16;
 const MORE: u32 = 4;
-/// Inverse of the largest fraction of all entries for which copies are reserved if rows are in memory.
+/// If all rows are in memory, the space reserved for copies has room for 1/`IN_MEMORY` of all entries.
 const IN_MEMORY: u64 = 3;
 /// Sampling interval, in rows, for estimating how many entries are left.
 const SAMPLED: u32 = 64;
@@ -56,7 +56,7 @@ struct Copies {
     starts: Buffer<u32>,
     /// The copied rows, at the end of the buffer.
     entries: Buffer<u32>,
-    /// Number of reached vertices from which on the copies are due to be made, or made again.
+    /// Number of vertices that must be reached before the rows are copied the first time, or the next time.
     due: u32,
     /// Whether the rows are in files that do not fit memory.
     from_disk: bool,
@@ -166,7 +166,8 @@ pub(super) struct Neighbours<'a>(pub [&'a [u32]; 2]);
 const CHUNK: usize = 64;
 
 impl<'a> Neighbours<'a> {
-    /// Returns the number of chunks of the row, which have 64 neighbours each. Each half is divided separately.
+    /// Returns the number of chunks of the row. Each half of the row is divided separately into chunks of 64
+    /// neighbours.
     #[inline]
     pub fn chunks(&self) -> usize {
         self.0[0].len().div_ceil(CHUNK) + self.0[1].len().div_ceil(CHUNK)
@@ -221,7 +222,7 @@ impl<'a> SearchRows<'a> {
         Ok(())
     }
 
-    /// Returns the row entries of each block.
+    /// Returns an iterator over the blocks: one slice per block, with the entries of all its rows.
     fn targets(&self) -> impl Iterator<Item = &'a [u32]> {
         self.halves.iter().flat_map(|half| &half.blocks).map(|block| block.targets)
     }
@@ -231,9 +232,9 @@ impl<'a> SearchRows<'a> {
         self.copies.as_ref().is_some_and(|copies| copies.first > 0 && reached >= copies.due)
     }
 
-    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. The copied rows of `finished`
-    /// vertices are empty. Copying changes the division of rows into chunks. If rows are in memory, copies nothing
-    /// while the remaining entries do not fit.
+    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. If `finished` returns true
+    /// for a vertex, the vertex's copied row is empty. Copying changes the division of rows into chunks. If rows are in
+    /// memory, copies nothing unless all entries with unreached neighbours fit.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].

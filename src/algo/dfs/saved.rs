@@ -15,11 +15,11 @@ pub(super) struct DfsCounters {
     pub next_root: u32,
     /// Number of trees so far.
     pub trees: u32,
-    /// Seconds of searching so far.
+    /// Time spent searching so far, in seconds.
     pub seconds: f64,
 }
 
-/// Saves a search to its checkpoint, between two steps.
+/// Saves a search to its checkpoint, between two calls of [`DfsWalk::advance`].
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -56,7 +56,7 @@ pub(super) fn load(saved: &Saved, walk: &mut DfsWalk) -> Result<DfsCounters> {
     Ok(DfsCounters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
 }
 
-/// Returns a sentence about the progress that a checkpoint contains, for `verify`.
+/// Returns a text for `verify` that says how far the search in a checkpoint has come.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if the checkpoint is not of a depth-first search.

@@ -188,7 +188,8 @@ fn trees_of_other_searches_are_refused() {
     assert!(breadth.contains("was reached later and not below it"), "{breadth}");
 }
 
-/// Returns which vertices are reachable from `from` without the vertex `without` and without the edge `cut`.
+/// Returns which vertices are reachable from `from` once the vertex `without` and the edge `cut` are removed from the
+/// graph.
 fn reachable(model: &Model, from: u32, without: Option<u32>, cut: Option<[u32; 2]>) -> Vec<bool> {
     let mut seen = vec![false; model.heads.len()];
     let mut way = vec![from];

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const PART: usize = 2048;
 /// Prefetch distance, in entries of a row.
 const PREFETCH_DISTANCE: usize = 16;
-/// Number of vertices between two checks for signals in passes by one thread.
+/// Number of vertices that a single-threaded pass processes between two cancellation checks.
 const STRIDE: usize = 1 << 20;
 
 /// Returns the memory in bytes that checking a tree of `vertices` vertices takes.
@@ -153,7 +153,7 @@ pub(super) fn nested(
     })
 }
 
-/// Returns a vertex at which a tree wrongly begins or wrongly does not begin, if any.
+/// Returns a vertex that is a root but should not be, or is not a root but should be, if any.
 fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     if let Some(source) = source {
         let is_root = tree.parent(source) == source && trees == 1;

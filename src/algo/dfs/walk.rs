@@ -26,7 +26,8 @@ const BELOW: usize = 6;
 /// chunk (64 neighbours) of its row in the upper half. The second word is the mask of the unreached neighbours in this
 /// chunk.
 const WORDS: usize = 2;
-/// Chunk index in a stack entry whose row has no searched chunk yet. Adding 1 wraps to chunk 0.
+/// Chunk index in the stack entry of a vertex whose row has not been searched yet. Adding 1 wraps it to 0, the index of
+/// the first chunk.
 const BEFORE_FIRST: usize = u32::MAX as usize;
 
 /// State of a depth-first search between two calls of [`DfsWalk::advance`].
@@ -117,8 +118,8 @@ impl DfsWalk {
         Ok(())
     }
 
-    /// Resets the chunk indices and masks on the stack, so that the rows of these vertices are searched again from
-    /// their first chunks.
+    /// Resets the chunk indices and masks on the stack, so that the row of every vertex on the stack is searched again
+    /// from its first chunk.
     fn forget_chunks(&mut self) {
         for place in self.stack[..WORDS * self.height].as_chunks_mut::<WORDS>().0 {
             *place = entry(place[0] as u32, BEFORE_FIRST, 0);

@@ -103,8 +103,8 @@ impl Progress {
         Progress { done: 0, sources: Vec::new(), components: vec![UNKNOWN; sources], seconds: 0.0 }
     }
 
-    /// Adds the results of a pass. For each source in `pass` that has an edge, `sums` contains the sums over the
-    /// vertices that it reaches, in the same order.
+    /// Adds the results of a pass. `sums` contains the sums over the vertices that a source reaches, for each source in
+    /// `pass` that has an edge, in the order of `pass`.
     ///
     /// # Errors
     /// [`Error::Lost`].

@@ -26,7 +26,7 @@ const PURPOSE: &str = "[distances] on this graph, with all its rows";
 const _: () = assert!(constant(TEXT, "SOURCES") as usize == SOURCES, "the bits of a word");
 /// Minimum number of row entries of a vertex that is processed by a whole thread block.
 const LONG: u32 = constant(TEXT, "LONG");
-/// Number of threads that process a vertex with fewer entries.
+/// Number of threads that together process a vertex with fewer than [`LONG`] row entries.
 const GROUP: u32 = constant(TEXT, "GROUP");
 /// Total number of thread blocks in a push, divided among the vertices of the last level: a long row is shared by
 /// `SHARING` / (number of these vertices) blocks, but at least 1 and at most 64.
@@ -112,7 +112,8 @@ impl<'g> GpuSearch<'g> {
     /// Copies the rows, and the `sums` over earlier passes, to GPU memory.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
+    /// [`crate::Error::Stopped`].
     pub(super) fn new(
         halves: [&'g BlockStore; 2],
         (degrees, direction): (&'g [u32], Direction),

@@ -72,8 +72,8 @@ pub(super) struct Found {
     pub counts: Vec<u64>,
 }
 
-/// For each vertex `v` that this rank owns, sets `next[v]` to the sources that reached an in-neighbour in the last
-/// level and have not reached `v`. Considers only the sources in `active`.
+/// For each vertex `v` that this rank owns, sets `next[v]` to the mask of the sources that reached an in-neighbour in
+/// the last level and have not reached `v`. Considers only the sources in `active`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.

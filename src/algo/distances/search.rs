@@ -70,7 +70,7 @@ pub(super) struct Search<'g> {
 }
 
 impl<'g> Search<'g> {
-    /// Allocates the arrays, and then calls `rows`, which divides the vertices among ranks.
+    /// Allocates the arrays, and then calls `rows`, which must divide the vertices among ranks and return the rows.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.

@@ -19,13 +19,13 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes for each entry of a row in a pass.
+/// Time of a pass on one thread, in nanoseconds per row entry. Added to [`VERTEX`].
 const ENTRY: f64 = 6.0;
-/// Nanoseconds that a GPU takes for each entry of a row in a pass (H200).
+/// Time of a pass on a GPU (H200), in nanoseconds per row entry.
 const ENTRY_ON_GPU: f64 = 0.02;
-/// Nanoseconds that one thread takes for each vertex in a pass.
+/// Time of a pass on one thread, in nanoseconds per vertex. Added to [`ENTRY`].
 const VERTEX: f64 = 60.0;
-/// Nanoseconds that one thread takes to write a row of all three result columns.
+/// Time that one thread takes to write one row of all three result columns, in nanoseconds.
 const COLUMNS_ROW: f64 = 40.0;
 /// Typical number of levels per pass after which the ranks exchange the 64-bit words of all vertices.
 const EXCHANGED: u64 = 6;

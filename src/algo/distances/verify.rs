@@ -17,11 +17,12 @@ use crate::process::signals;
 use crate::results::read::READING;
 use std::collections::BTreeMap;
 
-/// Number of vertices between two checks for signals.
+/// Number of items (vertices, edges or rows) between two checks for POSIX signals.
 const STRIDE: usize = 1 << 16;
 /// Memory of a check per id, in bytes: the index of the first edge, a distance, a queue entry, a component, and sums.
 const ID_BYTES: u64 = 36;
-/// Maximum number of edges and vertices that all searches together visit, unless [`FEWEST`] searches visit more.
+/// Approximate number of edges and vertices that all searches together process. If [`FEWEST`] searches process more,
+/// the check still performs these searches.
 const VISITED: u64 = 1 << 36;
 /// Minimum number of sources from which the check searches.
 const FEWEST: u64 = 64;

@@ -5,21 +5,21 @@ use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
 use crate::algo::{Cost, RankResources};
 
-/// Nanoseconds that one thread takes to read an element.
+/// Time to read one element, in nanoseconds, on one thread.
 const READ: f64 = 8.0;
-/// Nanoseconds that one thread takes to rank an element by the serial method.
+/// Time to rank one element by the serial method, in nanoseconds.
 const SERIAL: f64 = 170.0;
-/// Nanoseconds that one thread takes per element in a round of pointer jumping.
+/// Time per element in a round of pointer jumping, in nanoseconds, on one thread.
 const JUMP: f64 = 12.0;
-/// Nanoseconds that one thread takes to rank an element by ruling sets.
+/// Time to rank one element by ruling sets, in nanoseconds, on one thread.
 const RULING_SET: f64 = 14.0;
-/// Nanoseconds that one thread takes to write the rank of an element.
+/// Time to write the rank of one element, in nanoseconds, on one thread.
 const WRITE: f64 = 8.0;
 /// Disk throughput in bytes per second, for reads and writes.
 const DISK: f64 = 1e9;
-/// Nanoseconds that a GPU takes per element in a round of pointer jumping.
+/// Time per element in a round of pointer jumping, in nanoseconds, on a GPU.
 const JUMP_ON_GPU: f64 = 0.025;
-/// Nanoseconds that a GPU takes to rank an element by ruling sets.
+/// Time to rank one element by ruling sets, in nanoseconds, on a GPU.
 const RULING_SET_ON_GPU: f64 = 0.1;
 /// Size of a disk page in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;

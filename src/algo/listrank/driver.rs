@@ -214,8 +214,9 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
-/// Returns the error for a list with a cycle. Reads and follows the list again to name an element of the cycle, unless
-/// the list exceeds the memory budget. It may exceed it after a ranking on a GPU, which needs less host memory.
+/// Returns the error for a list with a cycle. The error names an element of the cycle, which is found by reading and
+/// following the list again. If the list exceeds the memory budget, no element is named. This can happen after ranking
+/// on a GPU, which needs less host memory.
 pub(super) fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
     let on_cycle = || {
         let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;

@@ -25,7 +25,7 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// Returns the value as `u64`.
     fn wide(self) -> u64;
 
-    /// Returns the value as an index of a slice.
+    /// Converts the value to `usize`, to index a slice.
     #[inline(always)]
     fn at(self) -> usize {
         self.wide() as usize

@@ -29,23 +29,23 @@ pub struct ListRankDetails {
     pub method: Cow<'static, str>,
     /// Number of bytes that ranking read from disk and wrote to disk, excluding the input and the rank column.
     pub bytes: u64,
-    /// Seconds of each phase.
+    /// Duration of each phase, in seconds.
     pub phases: Phases,
     /// The rounds of the ranking. If there are several processes, these are the rounds of MPI rank 0. A resumed trial
     /// contains only the rounds since it resumed.
     pub rounds: Vec<Round>,
 }
 
-/// Seconds of each phase of a trial.
+/// Durations of the phases of a trial, in seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Phases {
-    /// Seconds to read the list, into GPU memory if a GPU ranks it.
+    /// Time to read the list, in seconds. If a GPU ranks the list, this includes copying it to GPU memory.
     pub read: f64,
-    /// Seconds to check that the successors form a list; 0 if they are checked while reading.
+    /// Time to check that the successors form a list, in seconds; 0 if they are checked while they are read.
     pub check: f64,
-    /// Seconds to rank the list.
+    /// Time to rank the list, in seconds.
     pub rank: f64,
-    /// Seconds to copy the ranks from a GPU to the host.
+    /// Time to copy the ranks from a GPU to the host, in seconds.
     pub fetch: f64,
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 /// A round of ranking: a pass over all elements, or over all links between sublists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Name of the step, such as a walk or a jump.
+    /// Name of the round, such as a walk or a jump.
     pub step: Cow<'static, str>,
     /// Number of elements, or of links between sublists, that the round processes.
     pub elements: u64,
@@ -22,7 +22,7 @@ pub struct Round {
 pub struct Rounds(Mutex<Vec<Round>>);
 
 impl Rounds {
-    /// Runs the work of a round, and records the round if the work succeeds.
+    /// Calls `work`, which does the work of a round. If `work` succeeds, adds the round to the list with its duration.
     ///
     /// # Errors
     /// Errors of `work`.
@@ -34,7 +34,7 @@ impl Rounds {
         Ok(value)
     }
 
-    /// Returns the rounds recorded so far and clears the record.
+    /// Returns the rounds so far and clears the list.
     pub fn take(&self) -> Vec<Round> {
         std::mem::take(&mut self.0.lock())
     }

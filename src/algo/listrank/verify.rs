@@ -3,7 +3,7 @@
 //! Ranks are correct if three conditions are met. The tail has rank 0. The rank of any other element is one more than
 //! the rank of its successor. No two elements have the same successor. Then the head has rank N - 1. The conditions are
 //! met if two multisets of pairs are the same. The first contains (successor of i, (rank of i) - 1) for all elements i
-//! but the tail. The second contains (j, rank of j) for all elements j but the head. For each of them, 128-bit hashes
+//! but the tail. The second contains (j, rank of j) for all elements j but the head. For each multiset, 128-bit hashes
 //! of all pairs are added up, with a new random key in each run. Then the two sums are compared. Different multisets
 //! have equal sums with a probability of 2^-128, and the order of the elements does not matter.
 

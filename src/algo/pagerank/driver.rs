@@ -28,7 +28,7 @@ struct Progress {
     done: u64,
     /// Sum of the absolute changes of all PageRank values in the last iteration.
     change: f64,
-    /// Seconds that the trial has taken so far, including earlier runs.
+    /// Duration of the trial so far in seconds, including earlier runs.
     seconds: f64,
 }
 

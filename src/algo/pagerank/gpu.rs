@@ -64,7 +64,8 @@ pub(super) struct GpuRanks<'a> {
 
 impl<'a> GpuRanks<'a> {
     /// Copies the PageRank values of `state` to the GPU. Copies the rows too, if all of them fit. Computes
-    /// contributions. Also returns the total PageRank, in units of 2^-62, of the vertices without out-edges.
+    /// contributions. Returns the state on the GPU, and the total PageRank, in units of 2^-62, of the vertices without
+    /// out-edges.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.

@@ -31,7 +31,7 @@ const DAMPING: f64 = 0.85;
 /// Options of PageRank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pagerank {
-    /// Probability that the random surfer follows an edge, from 0 to below 1. Otherwise the surfer teleports.
+    /// Probability that the random surfer follows an edge rather than teleports: at least 0 and less than 1.
     pub damping: f64,
     /// Treatment of the PageRank of sinks, and stopping criterion of the iterations.
     pub variant: Variant,

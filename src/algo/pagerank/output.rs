@@ -59,14 +59,15 @@ pub(in crate::algo) struct RankFigures {
 }
 
 impl RankFigures {
-    /// Counts `vertices` vertices with the value `rank`.
+    /// Adds `vertices` vertices with the value `rank` to the histogram.
     #[inline]
     pub(in crate::algo) fn count(&mut self, rank: f64, vertices: u64) {
         // The exponent of an f64 is in its upper bits.
         *self.counts.entry(rank.to_bits() >> (f64::MANTISSA_DIGITS - 1)).or_default() += vertices;
     }
 
-    /// Lists the vertex in row `row` if its value `rank` is one of the highest. Rows must ascend.
+    /// Adds the vertex in row `row`, with the value `rank`, to the highest values if it is one of them. Calls must be
+    /// in ascending order of rows.
     #[inline]
     pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
         if self.largest.len() == LARGEST && self.largest[LARGEST - 1].0 >= rank {
@@ -77,7 +78,8 @@ impl RankFigures {
         self.largest.truncate(LARGEST);
     }
 
-    /// Counts the vertex in row `row`, and lists it if its value `rank` is one of the highest. Rows must ascend.
+    /// Adds the vertex in row `row`, with the value `rank`, to the histogram, and to the highest values if it is one of
+    /// them. Calls must be in ascending order of rows.
     #[inline]
     pub(in crate::algo) fn add(&mut self, rank: f64, row: u64) {
         self.count(rank, 1);

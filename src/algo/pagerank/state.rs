@@ -19,7 +19,8 @@ const PART: usize = 1 << 12;
 
 /// PageRank values and contributions after some iterations.
 pub(super) struct State<'d> {
-    /// PageRank of each vertex that has an edge. An MPI rank keeps only its share up to date.
+    /// PageRank of each vertex that has an edge. After an iteration, an MPI rank has the new values of its own vertices
+    /// only.
     pub ranks: Buffer<f64>,
     /// Contribution of each vertex to each of its out-neighbours, in units of 2^-62.
     contributions: Buffer<u64>,
@@ -183,8 +184,8 @@ impl<'d> State<'d> {
         )
     }
 
-    /// Calls `work` with slices of the vertices in `range`, and with the out-degrees. Returns the sum of the totals
-    /// that `work` returns.
+    /// Divides the vertices in `range` into slices, and calls `work` with each slice and with the out-degrees. `work`
+    /// must return the totals of the slice. Returns the sum of these totals.
     fn each_part(
         &mut self,
         range: Range<usize>,

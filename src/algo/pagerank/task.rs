@@ -17,11 +17,11 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds that one thread takes per row entry in an iteration.
+/// Time per row entry in an iteration, in nanoseconds, on one thread.
 const ENTRY: f64 = 3.0;
-/// Nanoseconds that one thread takes per vertex in an iteration.
+/// Time per vertex in an iteration, in nanoseconds, on one thread.
 const VERTEX: f64 = 10.0;
-/// Nanoseconds that one thread takes to write a row of the result column.
+/// Time to write a row of the result column, in nanoseconds, on one thread.
 const COLUMN: f64 = 20.0;
 
 impl Algorithm for Pagerank {

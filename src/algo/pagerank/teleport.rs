@@ -23,7 +23,7 @@ pub(super) struct Teleport {
     /// Teleport targets that are isolated, ascending. A vertex is given by the number that represents it in columns of
     /// ids.
     pub personalised_isolated: Vec<u64>,
-    /// Number of isolated vertices that are not in `personalised_isolated`, and number of those that are.
+    /// Numbers of isolated vertices: first of those that are not in `personalised_isolated`, then of those that are.
     pub isolated: [u64; 2],
 }
 
@@ -89,8 +89,8 @@ impl Teleport {
         some
     }
 
-    /// Returns the sum of a value over all isolated vertices, in units of 2^-62. `of(0)` returns the value of a vertex
-    /// that is not personalised, and `of(1)` the value of a personalised vertex.
+    /// Returns the sum of the values of all isolated vertices, in units of 2^-62. `of(0)` must return the value of a
+    /// vertex that is not personalised, and `of(1)` the value of a personalised vertex.
     pub(super) fn isolated_total(&self, of: impl Fn(usize) -> u64) -> u64 {
         (0..2).map(|kind| self.isolated[kind].wrapping_mul(of(kind))).fold(0, u64::wrapping_add)
     }
@@ -101,8 +101,9 @@ impl Teleport {
     }
 }
 
-/// Returns the teleport contributions. If `personalised` is a number, only so many personalised vertices are targets;
-/// otherwise all `vertices` vertices are. `sinks` is the total PageRank of sinks that is spread over the targets.
+/// Returns the teleport contributions. `personalised` is the number of personalised vertices, which are then the only
+/// targets. If it is `None`, all `vertices` vertices are targets. `sinks` is the total PageRank of sinks that is spread
+/// over the targets.
 pub(super) fn bases(damping: f64, sinks: u64, vertices: u64, personalised: Option<u64>) -> Bases {
     match personalised {
         None => {

@@ -32,7 +32,7 @@ pub(in crate::algo) const CHECKED: u64 = 1 << 10;
 const PART: u64 = 1 << 15;
 /// Cost of a vertex in addition to its entries, in units of one entry, when work is divided.
 const VERTEX: u64 = 4;
-/// Maximum number of rows that are read in any order before blocks are freed.
+/// Maximum number of rows that are read in arbitrary order before blocks are freed.
 const READ: usize = 1 << 10;
 /// Prefetch distance, in row entries.
 const AHEAD: usize = 32;
@@ -67,7 +67,7 @@ pub(in crate::algo) struct Neighbours<'g> {
     pub releases: bool,
     /// Whether rows are in files that do not all fit in memory.
     pub on_disk: bool,
-    /// Number of rows that were read in any order since blocks were freed.
+    /// Number of rows that were read in arbitrary order since blocks were freed.
     read: usize,
 }
 
@@ -126,9 +126,9 @@ impl<'g> Neighbours<'g> {
         WorkList::new(slices(self.parts.iter().cloned(), values))
     }
 
-    /// Calls `visit` on `threads` threads with each vertex of this rank and its element of `values`, and with a state
-    /// that each thread creates by calling `state`. Blocks are freed once no vertex still needs them, unless all fit
-    /// in memory.
+    /// Calls `visit` on `threads` threads with each vertex of this rank, its element of `values`, and a state that
+    /// each thread creates by calling `state`. Each block is freed once no remaining vertex needs it, unless all
+    /// blocks fit in memory.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -210,8 +210,8 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Calls `visit` with the vertices in `list`, in order. If they are scattered, prefetches the rows of later
-    /// vertices, and calls `expect` with the first neighbours of a later vertex. `expect` should prefetch the data of a
-    /// neighbour that `visit` reads.
+    /// vertices, and calls `expect` with the first few neighbours of each later vertex. `expect` should prefetch the
+    /// data that `visit` will read for this neighbour.
     #[inline(always)]
     pub(in crate::algo) fn each_of(
         &self,
@@ -307,8 +307,8 @@ impl<'g> Neighbours<'g> {
         left
     }
 
-    /// Records that `part` was read. Frees the blocks that no other part will read. `left` is the result of
-    /// [`Self::parts_of_blocks`], which this function decrements.
+    /// Decrements the counts of unread parts in `left`, the result of [`Self::parts_of_blocks`], for the blocks of
+    /// `part`. Frees the blocks that no other part will read.
     pub(in crate::algo) fn release(&self, part: &Range<usize>, left: &[Vec<AtomicUsize>; 2]) {
         for (half, left) in self.halves.iter().zip(left).filter(|_| self.releases) {
             let done = half.blocks_of(self.rows(part.clone())).filter(|&b| left[b].fetch_sub(1, Relaxed) == 1);
@@ -316,8 +316,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Records that `rows` rows were read in any order. After more than [`READ`] rows, frees all blocks, unless all fit
-    /// in memory.
+    /// Adds `rows` to the number of rows that were read in arbitrary order. After more than [`READ`] rows, frees all
+    /// blocks, unless all fit in memory.
     pub(in crate::algo) fn have_read(&mut self, rows: usize) {
         self.read += rows;
         if self.read > READ {
@@ -361,8 +361,8 @@ pub(in crate::algo) fn each_value<'r, T: Copy>(
     });
 }
 
-/// Calls `is_last` with the values of neighbours in the order of [`each_value`], until it returns true. Returns whether
-/// it returned true.
+/// Calls `is_last` with the values of neighbours, in the order of [`each_value`], until a call returns true. Returns
+/// true if one did.
 #[inline(always)]
 pub(in crate::algo) fn any_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,
@@ -374,8 +374,8 @@ pub(in crate::algo) fn any_value<'r, T: Copy>(
     })
 }
 
-/// Calls `is_last` with the values of the neighbours `targets[row]`, until it returns true. Returns whether it returned
-/// true. Also prefetches the values of the neighbours after the row, because rows are short and the next row is likely
+/// Calls `is_last` with the values of the neighbours `targets[row]`, until a call returns true. Returns true if one
+/// did. Also prefetches the values of the neighbours after the row, because rows are short and the next row is likely
 /// to be read next.
 #[inline(always)]
 pub(in crate::algo) fn any_value_of<T: Copy>(

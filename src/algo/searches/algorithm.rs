@@ -106,7 +106,7 @@ impl<T: SearchTask> Algorithm for T {
     }
 }
 
-/// Nanoseconds that a thread takes to write one row of a column.
+/// Time to write one row of a column, in nanoseconds, per thread.
 const COLUMN: f64 = 20.0;
 /// Page size in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;

@@ -1,4 +1,4 @@
-//! Checks of stored results that all search algorithms share. Reported statistics are checked for consistency, without
+//! Checks of stored results, for all search algorithms. Reported statistics are checked for consistency, without
 //! columns or edges. Trees are checked if both their columns and the edges are available.
 
 use super::graph500::{self, Fields, Graph500Size, SearchSample};
@@ -146,7 +146,7 @@ pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }
 
-/// Returns an error with the text of `otherwise` if `is_met` is false.
+/// Returns an error about `source` if `is_met` is false. Calls `otherwise` for the text that describes the fault.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if `is_met` is false.

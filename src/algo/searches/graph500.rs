@@ -25,8 +25,8 @@ pub struct Graph500Size {
     pub edge_factor: u64,
     /// Number of ranks.
     pub ranks: u64,
-    /// Seconds from reading the first edge until rows can be searched. This includes the generation of edges, because
-    /// they are generated while they are read.
+    /// Construction time in seconds: from reading the first edge until the graph is ready for searches. This includes
+    /// the generation of edges, because they are generated while they are read.
     pub construction: f64,
 }
 
@@ -44,11 +44,11 @@ impl Graph500Size {
 /// Measurements of one search.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchSample {
-    /// Seconds that the search took.
+    /// Duration of the search, in seconds.
     pub seconds: f64,
     /// Number of edges in the component of the root.
     pub edges: u64,
-    /// Seconds that checking the tree took.
+    /// Duration of the check of the tree, in seconds.
     pub validate: f64,
 }
 
@@ -86,8 +86,8 @@ impl Graph500Kernel {
     }
 }
 
-/// Names of the statistics of times and of edge counts, in the order of the reference code. The statistics of speeds
-/// ([`OF_TEPS`]) differ in the last two names.
+/// Names of the statistics that summarise times and edge counts, in the order of the reference code. For speeds, the
+/// last two names differ ([`OF_TEPS`]).
 const STATISTICS: [&str; 7] = ["min", "firstquartile", "median", "thirdquartile", "max", "mean", "stddev"];
 const OF_TEPS: [&str; 7] =
     ["min", "firstquartile", "median", "thirdquartile", "max", "harmonic_mean", "harmonic_stddev"];

@@ -49,8 +49,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(Ledger { table, graph, roots, journal, states, components, energy })
     }
 
-    /// Returns the indices of the sources from which searches remain. They include sources whose trees were not
-    /// checked, because trees are not saved.
+    /// Returns the indices of the sources from which this run must search. These include sources whose search is
+    /// finished but whose tree has not been checked, because trees are not saved.
     pub fn todo(&self) -> Vec<usize> {
         let is_open = |state: &SourceState<T::Stats>| {
             state.done.is_none() || self.table.options().validate && state.checked.is_none()
@@ -176,10 +176,10 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 }
 
-/// Maximum number of levels in the report, for all searches together and for one search. Without a limit, a search of a
-/// long path would report a level for every vertex.
+/// Maximum number of levels in the report, both in total and per search. Without a limit, a search of a long path would
+/// report a level for every vertex.
 pub const LEVELS: u64 = 1000;
-/// Number of levels that each search may have in the report, even if there are many searches.
+/// Number of levels that the report may list for each search even if the total then exceeds [`LEVELS`].
 const LEVELS_OF_EACH: u64 = 16;
 /// Estimated host memory in bytes for reporting one level in the manifest, the report and the HTML page. A level was
 /// measured to take 3 KiB.

@@ -50,7 +50,7 @@ pub use task::{Engine, EngineInput, EngineOf, ReportedTree, Search, SearchCost, 
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// Parent of an unreached vertex. The number is not a vertex.
+/// Value that an array of parents contains for an unreached vertex. It is larger than every vertex id.
 pub const NONE: u32 = u32::MAX;
 
 /// Returns the input id of vertex `v`, for messages. If the ids can't be read, returns its position in the order of

@@ -22,7 +22,7 @@ use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of rows of columns that are read between two checks for signals.
+/// Number of column rows that are read between two cancellation checks.
 const STRIDE: u64 = 1 << 20;
 
 /// The place of every vertex (its position in the order of descending degree), with its id and degree.
@@ -33,7 +33,7 @@ pub struct Places {
     degrees: DegreeRuns,
 }
 
-/// The place of the vertex in each row of a column. [`ISOLATED`] represents a vertex without edges.
+/// For each row of a column, the place of its vertex, or [`ISOLATED`] if the vertex has no edges.
 enum RowPlaces {
     Counted(Buffer<u32>),
     Stored(MappedOrder),
@@ -76,8 +76,8 @@ impl Places {
         &self.degrees
     }
 
-    /// Returns the place of the vertex in each row of a column; [`ISOLATED`] for a vertex without edges. Rows at the
-    /// end may be missing if their vertices have no edges.
+    /// Returns, for each row of a column, the place of its vertex, or [`ISOLATED`] if the vertex has no edges. Rows at
+    /// the end may be missing if their vertices have no edges.
     ///
     /// # Errors
     /// None in practice: [`Places::new`] has already read the order of vertices.
@@ -149,8 +149,8 @@ pub trait EdgeCheck: Send {
     /// Prefetches the data of the vertex at `place` that the check reads.
     fn fetch(&self, _place: u32) {}
 
-    /// Returns the bit pattern of the weight of an edge. `stored` is its bit pattern in the input, or `None` if weights
-    /// are not read.
+    /// Returns the bit pattern of the weight of an edge. `stored` is the bit pattern of the weight in the input, or
+    /// `None` if weights are not read.
     fn weight(&self, _ids: [u64; 2], stored: Option<u64>) -> u64 {
         stored.unwrap_or(0)
     }
@@ -203,7 +203,7 @@ impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
     }
 }
 
-/// Returns the degree of the vertex in every row of a column. Every edge except a self-loop counts at both ends.
+/// Returns, for each row of a column, the degree of its vertex. Every edge except a self-loop counts at both ends.
 fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";

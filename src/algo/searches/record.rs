@@ -34,7 +34,7 @@ pub struct FinishedSource<S> {
 pub struct SourceState<S> {
     /// The search, if it is finished.
     pub done: Option<FinishedSource<S>>,
-    /// Seconds that the check of its tree took, or `None` if the tree was not checked.
+    /// Duration of the check of its tree in seconds, or `None` if the tree was not checked.
     pub checked: Option<f64>,
 }
 

@@ -34,7 +34,7 @@ pub struct SearchDetails<D> {
 /// Speed of one search.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Speed {
-    /// Seconds that the search took.
+    /// Duration of the search, in seconds.
     pub seconds: f64,
     /// Traversed edges per second; 0 if the search took no time.
     pub teps: f64,
@@ -88,7 +88,7 @@ pub struct LevelFigures {
     pub frontier: u64,
     /// Other counts of the level, as pairs of name and count.
     pub counts: Vec<(&'static str, u64)>,
-    /// Seconds of the step from this level to the next.
+    /// Time of the step from this level to the next, in seconds.
     pub seconds: f64,
     /// Direction of the step (top-down or bottom-up); empty if all steps have the same direction.
     pub direction: &'static str,

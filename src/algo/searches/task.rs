@@ -147,9 +147,9 @@ pub struct SearchCost {
     pub cached: u64,
     /// Number of bytes that all ranks together send in one search.
     pub sent: u64,
-    /// Nanoseconds as a pair: for the preparation of a trial, and for one search.
+    /// Estimated time in nanoseconds, as a pair: to prepare a trial, and to search from one source.
     pub nanoseconds: [f64; 2],
-    /// Kind of work. Time estimates use the times that earlier runs took for work of the same kind.
+    /// Label of the work. Time estimates use the times that earlier runs took for work with the same label.
     pub label: String,
 }
 
@@ -160,7 +160,7 @@ pub trait SearchTask: SearchTable {
     type SourceOutput: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
     /// Statistics of the search from one source.
     type SourceDetails: SourceDetails;
-    /// Data with which [`Self::keep`] writes the columns of a source.
+    /// Writer that [`Self::keep`] uses for the results of a source.
     type Writer;
 
     /// Graph500 kernel to which the searches belong.
@@ -174,7 +174,7 @@ pub trait SearchTask: SearchTable {
     const CHECKED: usize;
     /// Assumed number of trees per checking pass over the graph, for the cost estimate.
     const PLANNED: usize;
-    /// Nanoseconds that a thread needs per row entry to check a tree, for the cost estimate.
+    /// Time to check a tree, in nanoseconds per row entry and thread, for the cost estimate.
     const CHECK: f64;
     /// Journal size in bytes per source, for the cost estimate.
     const RECORD: u64;
@@ -194,14 +194,14 @@ pub trait SearchTask: SearchTable {
     /// Returns the parent of every vertex in a tree.
     fn parents(tree: &Self::Tree) -> &[u32];
 
-    /// Returns true if the search reached every vertex that its edges lead to. It may reach fewer vertices if a sum of
-    /// decimal weights became infinite.
+    /// Returns true if the search reached every vertex that can be reached from the root. A search can miss some only
+    /// if a sum of decimal weights became infinite.
     fn reaches_all(_searched: &Self::Stats) -> bool {
         true
     }
 
-    /// Adds the statistics that are reported for the first search only. The time of this step is not part of the
-    /// search.
+    /// Adds to `searched` the statistics that are reported only for the first search. This is not part of the time of
+    /// the search.
     fn describe(_tree: &Self::Tree, _searched: &mut Self::Stats) {}
 
     /// Returns the seconds that a search took.
@@ -247,8 +247,8 @@ pub trait SearchTask: SearchTable {
     /// Returns the numbers about a source that every search algorithm reports.
     fn figures(source: &Self::SourceOutput) -> SourceFigures;
 
-    /// Returns, as text, the numbers about a source that its journal record contains too. The text is compared, and
-    /// shown in messages.
+    /// Returns the result of a source as text, without values that its journal record lacks. The check of a journal
+    /// computes the text from the record too. If the two differ, the error message contains the text from the record.
     fn shown(source: &Self::SourceOutput) -> String;
 
     /// Returns an additional answer line and an additional sentence about a source, if any.

@@ -7,21 +7,21 @@ use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
 use crate::algo::{GraphSize, RankResources};
 
-/// Nanoseconds that one thread takes for each vertex in a search.
+/// Search time on one thread, in nanoseconds per vertex.
 const SEARCH: f64 = 60.0;
-/// Nanoseconds that one thread takes for each row entry that is sorted by weight before the first search.
+/// Time that one thread takes to sort rows by weight before the first search, in nanoseconds per row entry.
 const SORT: f64 = 30.0;
-/// Nanoseconds that a GPU takes for each vertex in a search, including the copy of the results to the host.
+/// Search time on a GPU, in nanoseconds per vertex. Includes the copy of the results to the host.
 const SEARCH_ON_GPU: f64 = 0.5;
-/// Nanoseconds that a GPU takes for each row entry that is sorted by weight before the first search, including the
+/// Time that a GPU takes to sort rows by weight before the first search, in nanoseconds per row entry. Includes the
 /// copy of the rows to the GPU.
 const SORT_ON_GPU: f64 = 0.5;
-/// Estimated number of bytes per vertex that a rank sends to each other rank in a search. They are enough for two or
-/// three distances of the vertex, and its parent.
+/// Estimated number of bytes per vertex that a rank sends to each other rank in a search. This is enough to send two or
+/// three distances of a vertex, and its parent.
 const EXCHANGED: u64 = 48;
 
-/// Returns the cost of the searches of `table` on a graph of the size `graph`, with the ranks, threads and memory in
-/// `resources`.
+/// Returns the estimated cost of the searches of `table` on a graph of size `graph`. `resources` contains the number of
+/// ranks and threads, and the memory.
 pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();

@@ -22,7 +22,7 @@ pub struct DistanceBin {
 /// Number of intervals in the distribution of distances.
 const BINS: usize = 40;
 
-/// Distances from a root to all vertices, in the order of vertices (descending degree).
+/// Distances from a root to all vertices, indexed by vertex. Vertices are in the order of descending degree.
 pub enum Distances {
     /// Sums of integer weights; `u64::MAX` for an unreached vertex.
     Whole(Buffer<u64>),
@@ -120,7 +120,7 @@ impl Distances {
         counts.into_iter().enumerate().map(bin).collect()
     }
 
-    /// Makes all vertices unreached.
+    /// Marks all vertices as unreached.
     pub fn forget(&mut self) {
         of_any_type!(self, of => of.fill(TreeSum::UNREACHED));
     }

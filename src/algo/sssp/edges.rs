@@ -39,17 +39,17 @@ impl<'a> WeightedEdges<'a> {
         (0..self.halves[0].len()).into_par_iter().map(of_block).max().unwrap_or(0)
     }
 
-    /// Calls `each` with every neighbour in a row of vertex `v`, in ascending order, and with the weight of the edge
-    /// between them, in its stored encoding.
+    /// Calls `each(neighbour, weight)` for every edge of vertex `v` in direction `way`, in ascending order of
+    /// neighbours. The weight is in its stored encoding.
     #[inline]
     pub fn each(&self, v: u32, way: EdgeDirection, each: impl FnMut(u32, u32)) {
         each_in_row(self.halves, self.direction.row(v, way), self.weights.drawn(v, way), each);
     }
 }
 
-/// Calls `each` with every neighbour in row `row` of both halves, in ascending order, and with the weight of the edge
-/// to it, in its stored encoding. `drawn` computes the weight from the neighbour; `None` means that weights are stored
-/// with the rows.
+/// Calls `each(neighbour, weight)` for every entry of row `row` in both halves, in ascending order of neighbours. The
+/// weight is in its stored encoding. `drawn` computes the weight from the neighbour; `None` means that weights are
+/// stored with the rows.
 #[inline]
 pub fn each_in_row(
     halves: [&BlockStore; 2],

@@ -1,8 +1,9 @@
 //! Faults in shortest-path trees, and their error messages.
 //!
 //! A tree is correct if four rules hold. No edge gives a shorter path. The distance of a child is the distance of its
-//! parent plus the weight of an edge between them. Parents lead to the root. No edge leads from a reached vertex to an
-//! unreached one. In addition, gpugraph promises that each parent is the first possible one in the order of vertices.
+//! parent plus the weight of an edge between them. Every chain of parents ends at the root. No edge leads from a
+//! reached vertex to an unreached one. In addition, gpugraph promises that each parent is the first possible one in the
+//! order of vertices.
 
 use super::distances::Distance;
 use crate::error::Error;
@@ -39,7 +40,8 @@ pub enum PathFault {
 }
 
 impl PathFault {
-    /// Converts the fault into an error about the tree of `source`. `name` returns the name of a vertex.
+    /// Converts the fault into an error about the tree of `source`. `source` is the input id of the root. `name`
+    /// returns the input id of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let found = match self {
             PathFault::Root { parent: None } => "the root was not reached".to_owned(),

@@ -30,7 +30,8 @@ const METHODS: [(&str, Method); 4] = [
     ("bellman-ford", Method::BellmanFord),
 ];
 
-/// A table `[sssp]` of a job file: the sources, the weights, and what to do with distances and parents.
+/// A table `[sssp]` of a job file: the sources, the weights, the target, and whether to check and to write distances
+/// and parents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sssp {
     /// Options that all tables of searches share, such as the sources.

@@ -23,7 +23,7 @@ pub struct SsspSource {
     /// Number of input edges between reached vertices. Repeated edges count, self-loops do not. In a directed graph,
     /// the number of distinct edges that leave reached vertices.
     pub edges: u64,
-    /// The path to the target, if the table names one.
+    /// The path to the target; `None` if the table names no target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
 }
@@ -39,7 +39,7 @@ pub struct SsspDetails {
     pub relaxations: u64,
     /// Phases of the search, in order.
     pub phases: Vec<SearchPhase>,
-    /// Distribution of the distances; recorded only for the first source.
+    /// Distribution of the distances; stored only for the first source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }

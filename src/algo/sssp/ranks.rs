@@ -14,36 +14,35 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Number of bytes that the lists of threads and the messages take for each vertex whose distance becomes smaller in
-/// a round.
+/// Memory for thread-local lists and for messages, in bytes per vertex whose distance becomes smaller in a round.
 const NEARER: u64 = 32;
 
 /// State of a rank for searches together with other ranks, in addition to the state of a single process.
 pub struct RankState<'a> {
     /// Links to the other ranks.
     pub exchange: NearerExchange,
-    /// The edges of all vertices. Rank 0 needs them at the end of a search, for vertices that are reached only by edges
-    /// that add nothing.
+    /// The edges of all vertices. At the end of a search, rank 0 uses these edges to find the parents of vertices that
+    /// are reached only by edges that add nothing to a distance.
     pub edges: WeightedEdges<'a>,
-    /// Parents of vertices. Only ranks other than 0 use this array, because their callers pass none.
+    /// Parents of all vertices. Used only on ranks other than 0, where the caller passes no array for parents.
     pub parents: Buffer<u32>,
 }
 
-/// Open links of a rank to all others, and the buffer of a message.
+/// Links of a rank to all other ranks, and a message buffer.
 pub struct NearerExchange {
-    /// The open links.
+    /// The links to the other ranks.
     pub ranks: RankExchange,
     message: Vec<u64>,
 }
 
-/// Returns the memory, in bytes, for lists of vertices whose distances become smaller, and for messages about them.
-/// `own` describes the vertices of the rank.
+/// Returns the memory, in bytes, for lists of vertices whose distances become smaller, and for messages about these
+/// vertices. `own` says which vertices the rank owns.
 fn messages_bytes(own: VertexOwnership) -> u64 {
     NEARER * own.len() as u64
 }
 
-/// Returns the host memory, in bytes, for communication on a rank, if the ranks run on `nodes` machines. `own`
-/// describes the vertices of the rank.
+/// Returns the host memory, in bytes, that a rank needs for communication if the ranks run on `nodes` machines. `own`
+/// says which vertices the rank owns.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
 }
@@ -58,10 +57,9 @@ impl NearerExchange {
         Ok(NearerExchange { ranks, message: Vec::new() })
     }
 
-    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Receives such
-    /// vertices from the other ranks, and lowers their distances in `sums`. Then calls `current` with each sent or
-    /// received vertex that this rank owns. Skips a vertex if its distance in `sums` is even smaller. Collective: all
-    /// ranks must call it.
+    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Receives such vertices
+    /// from the other ranks, and lowers their distances in `sums`. Then calls `current` with each sent or received
+    /// vertex that this rank owns, unless its distance in `sums` is even smaller. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.

@@ -29,14 +29,14 @@ pub struct SsspStats {
     pub seconds: f64,
     /// Phases of the search, in order.
     pub phases: Vec<SearchPhase>,
-    /// The path to the target, if the table names one.
+    /// The path to the target; `None` if the table names no target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Whether a sum may have overflowed, so that an edge may lead from a reached vertex to an unreached one. It is
-    /// not stored.
+    /// Whether a sum may have overflowed, so that an edge may lead from a reached vertex to an unreached one. This flag
+    /// is not serialized.
     #[serde(skip)]
     pub may_overflow: bool,
-    /// Distribution of the distances; recorded only for the first source.
+    /// Distribution of the distances; stored only for the first source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }

@@ -64,8 +64,8 @@ impl Barrier {
         }
     }
 
-    /// Polls for a while until all other threads have arrived, which ends round `round`. Returns true if the round
-    /// ended.
+    /// Polls until all other threads have arrived, which ends round `round`, or until the polling time is over.
+    /// Returns true if the round ended.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;

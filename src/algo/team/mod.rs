@@ -13,7 +13,7 @@ use crate::process::host::cores_at_hand;
 use crate::process::signals;
 use crate::process::threads::{join, spawn};
 
-/// Runs `work` on `threads` threads. Its argument is the index of the thread, from 0 on. Index 0 is the calling
+/// Runs `work` on `threads` threads. `work` is called with the index of its thread, from 0 on. Index 0 is the calling
 /// thread. Returns when all threads have ended.
 ///
 /// # Errors
@@ -48,8 +48,9 @@ pub fn gathered<T: Send>(threads: usize, work: &(dyn Fn(usize) -> Result<T> + Sy
 }
 
 /// Divides `items` items into parts of `part` items, and calls `find` with the range of each part, on `threads`
-/// threads. Returns the value from the first part for which `find` returns one. The value does not depend on the number
-/// of threads. Parts after the first are skipped if they have not begun.
+/// threads. If `find` returns a value for several parts, returns the value of the first of these parts in item order.
+/// The value does not depend on the number of threads. Parts after the first with a value are skipped if they have not
+/// begun.
 ///
 /// # Errors
 /// Errors of [`check_parts`].
@@ -64,9 +65,9 @@ pub fn first<T: Send>(
 }
 
 /// Divides `items` items into parts of `part` items, and calls `check` with the range of each part and the state of
-/// the calling thread, which `state` creates. Returns the states of all threads, or the failure of the first part
-/// that fails. The failure does not depend on the number of threads. Parts after the first failure are skipped if
-/// they have not begun.
+/// the calling thread, which `state` creates. Returns the states of all threads. If `check` fails for several parts,
+/// returns the error of the first of these parts in item order. The error does not depend on the number of threads.
+/// Parts after the first failure are skipped if they have not begun.
 ///
 /// # Errors
 /// [`crate::error::Error::Addresses`] if the operating system can't start another thread;

@@ -15,14 +15,15 @@ pub const LEAST: u64 = 1 << 11;
 const MOST: u64 = 1 << 16;
 /// Number of edges below which a round is not timed, because reading the clock would noticeably prolong it.
 const TIMED: u64 = LEAST / 4;
-/// Number of rounds by all threads whose times are compared together.
+/// Maximum number of rounds by all threads whose total time is compared with the estimated time of one thread.
 const WINDOW: u32 = 32;
-/// Seconds by which [`WINDOW`] rounds by all threads may take longer than one thread is estimated to take for them.
+/// Tolerance in seconds: all threads together are too slow if up to [`WINDOW`] of their rounds take longer than the
+/// estimated time of one thread by more than this.
 const SLACK: f64 = 1e-4;
 /// Number of rounds that one thread does alone to measure its time per edge.
 const TRIAL: u32 = 8;
-/// First and largest number of rounds that one thread does alone after all threads together were too slow. The number
-/// doubles whenever they are too slow again.
+/// Minimum and maximum number of rounds that one thread does alone after all threads together were too slow. The
+/// number doubles whenever they are too slow again.
 const ALONE: [u32; 2] = [64, 1 << 16];
 
 /// Measures the rounds of a search and decides which rounds one thread does alone. Only the first thread of the team
@@ -57,7 +58,7 @@ struct Round {
 }
 
 impl SerialPolicy {
-    /// Creates the policy of a search by `threads` threads.
+    /// Creates the policy for a search with `threads` threads.
     pub fn new(threads: usize) -> SerialPolicy {
         SerialPolicy::of(threads.div_ceil(cores_at_hand()) as u64)
     }

@@ -8,14 +8,13 @@ use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{GraphSize, RankResources};
 
-/// Nanoseconds that one thread takes for each row entry.
+/// Time to process one row entry, in nanoseconds, on one thread.
 const ENTRY: f64 = 6.0;
-/// Nanoseconds that a GPU takes for each row entry. The value is derived from the memory traffic, because no GPU was
-/// available to measure.
+/// Time to process one row entry, in nanoseconds, on a GPU. It is not measured but derived from the memory traffic.
 const ENTRY_ON_GPU: f64 = 0.1;
 /// Size of a pair (a vertex and its parent) in bytes.
 const PAIR: u64 = 8;
-/// Ratio of all candidates (neighbours of the frontier) to the candidates that remain after repeats are dropped.
+/// Assumed ratio of all candidates (neighbours of the frontier) to those that remain after repeats are dropped.
 const LEFT: u64 = 8;
 
 /// Returns the estimated cost of the searches of `table` on a graph of size `graph`.

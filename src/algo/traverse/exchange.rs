@@ -1,5 +1,5 @@
-//! Messages of a search by several ranks. A rank sends candidates (neighbours of the frontier) to their owners, the
-//! sums of each level to all ranks, and parents to rank 0.
+//! Messages of a search by several ranks. A rank sends candidates (neighbours of the frontier) to their owners, its
+//! counts of each level to all ranks, and parents to rank 0.
 
 use super::levels::{BATCH, Frontier, Levels, lap};
 use super::search::{StepTimes, Traffic};
@@ -46,7 +46,8 @@ impl CandidateExchange {
         self.ranks.barrier()
     }
 
-    /// Waits for all ranks within a step. Collective: all ranks must call it.
+    /// Barrier within a step: waits until all ranks have called this function, and adds the time to the waiting time in
+    /// `steps`. Collective: all ranks must call it.
     fn wait(&mut self, steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
         self.ranks.barrier()?;

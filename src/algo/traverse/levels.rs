@@ -86,8 +86,8 @@ pub trait Levels {
         false
     }
 
-    /// Waits until all work that was started is complete. Then other ranks may read this rank's results, and this rank
-    /// no longer reads theirs.
+    /// Waits until all started work is complete. Afterwards other ranks may read this rank's pairs, and this rank has
+    /// read all pairs that it needs from them.
     ///
     /// # Errors
     /// Errors of the device.
@@ -95,7 +95,7 @@ pub trait Levels {
         Ok(())
     }
 
-    /// Starts to read the pairs of other ranks, and to claim this rank's vertices with them.
+    /// Starts to read pairs from the memory of other ranks, and to claim the vertices in them that this rank owns.
     ///
     /// # Errors
     /// Errors of the device.

@@ -28,7 +28,7 @@ pub enum Strategy {
     SortUnique,
     /// The simple method: ranks claim vertices by atomic operations, and send all candidates, including repeats.
     Atomic,
-    /// The fastest method: the engines of `[bfs]` search.
+    /// The fastest method: the search runs on the engines of `[bfs]`.
     Auto,
 }
 

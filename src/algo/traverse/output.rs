@@ -14,9 +14,9 @@ pub struct TraverseDetails {
     pub teps: f64,
     /// Computation time, in seconds, of the rank that computed longest ("the slowest rank").
     pub compute_seconds: f64,
-    /// Seconds that the slowest rank spent on exchange, including waiting.
+    /// Time that the slowest rank spent on exchange, including waiting, in seconds.
     pub communication_seconds: f64,
-    /// Seconds, included in `communication_seconds`, in which the slowest rank waited for others.
+    /// Time that the slowest rank waited for others, in seconds. It is included in `communication_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_seconds: Option<f64>,
     /// Number of row entries (neighbours) checked.
@@ -29,7 +29,7 @@ pub struct TraverseDetails {
     pub unpruned_bytes: u64,
     /// Statistics of the first levels, in order. The report limits their number.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds spent in each kind of step, averaged over ranks.
+    /// Times of the parts of a step (sorting, exchange and so on), summed over all steps and averaged over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepTimes>,
     /// Times of each rank.

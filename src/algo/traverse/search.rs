@@ -16,9 +16,9 @@ pub struct TraverseStats {
     pub seconds: f64,
     /// Computation time, in seconds, of the rank that computed longest ("the slowest rank").
     pub compute_seconds: f64,
-    /// Seconds in which the slowest rank exchanged candidates with others or waited for them.
+    /// Time that the slowest rank spent exchanging candidates with other ranks or waiting for these ranks, in seconds.
     pub communication_seconds: f64,
-    /// Seconds, included in `communication_seconds`, in which the slowest rank waited for others.
+    /// Time that the slowest rank waited for others, in seconds. It is included in `communication_seconds`.
     #[serde(default)]
     pub waiting_seconds: f64,
     /// Number of row entries (neighbours) checked.
@@ -27,7 +27,8 @@ pub struct TraverseStats {
     pub sent: Traffic,
     /// The first 1000 levels, in order. The first level is the root alone.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds spent in each kind of step, averaged over ranks. `None` if steps are not measured separately.
+    /// Times of the parts of a step (sorting, exchange and so on), summed over all steps and averaged over ranks.
+    /// `None` if the parts are not measured separately.
     pub steps: Option<StepTimes>,
     /// Times of each rank, indexed by rank.
     pub ranks: Vec<RankTimes>,
@@ -110,30 +111,30 @@ impl Traffic {
     }
 }
 
-/// Seconds that one rank spent in each kind of step of a search.
+/// Times of one rank in a search, in seconds: the total time of each part of a step (sorting, exchange and so on).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
-    /// Seconds for prefix sums of the degrees of the frontier.
+    /// Time to compute prefix sums of the degrees of the frontier, in seconds.
     pub prefix_sum: f64,
-    /// Seconds for finding the neighbour and the frontier vertex of each candidate.
+    /// Time to find the neighbour and the frontier vertex of each candidate, in seconds.
     pub search: f64,
-    /// Seconds for sorting candidates by neighbour.
+    /// Time to sort candidates by neighbour, in seconds.
     pub sort: f64,
-    /// Seconds for dropping repeated candidates.
+    /// Time to drop repeated candidates, in seconds.
     pub unique: f64,
-    /// Seconds for sending candidates to their owners. If GPUs read pairs from each other's memory, claims are
-    /// included, because GPUs claim while they read.
+    /// Time to send candidates to their owners, in seconds. If GPUs read pairs from each other's memory, this includes
+    /// claiming vertices, which they do while they read.
     pub exchange: f64,
-    /// Seconds of waiting for slower ranks before and after an exchange, and at the end of a level.
+    /// Time spent waiting for slower ranks before and after an exchange, and at the end of a level, in seconds.
     pub waiting: f64,
-    /// Seconds for updating parents and for making the next frontier from newly reached vertices.
+    /// Time to update parents and to build the next frontier from newly reached vertices, in seconds.
     pub update: f64,
-    /// Execution time of GPU kernels in seconds, which is included in the times of the steps above.
+    /// Execution time of GPU kernels in seconds. It is included in the times above.
     pub kernels: f64,
 }
 
 impl StepTimes {
-    /// Returns the seconds of all steps except exchange and waiting.
+    /// Returns the computation time in seconds: the sum of all times except exchange and waiting.
     pub fn compute(&self) -> f64 {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
@@ -159,13 +160,13 @@ impl StepTimes {
 /// Times of a rank in a search, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
-    /// Seconds of computation.
+    /// Time spent computing, in seconds.
     pub compute_seconds: f64,
-    /// Seconds of exchanges, excluding the time spent waiting for other ranks to start them.
+    /// Time spent on exchanges, in seconds, excluding the time spent waiting for other ranks to start them.
     pub exchange_seconds: f64,
-    /// Seconds of waiting for other ranks.
+    /// Time spent waiting for other ranks, in seconds.
     pub waiting_seconds: f64,
-    /// Seconds of kernels on the rank's GPU.
+    /// Execution time of kernels on the rank's GPU, in seconds.
     pub kernel_seconds: f64,
 }
 

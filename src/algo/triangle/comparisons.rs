@@ -1,12 +1,12 @@
 //! Counts the comparisons of a plain merge of sorted rows, in two orders of the vertices. The counts show what an order
 //! saves a program that intersects rows by merging them.
 //!
-//! In an order of the vertices, row `u` contains the neighbours that come after `u`. For each edge from `u` to a
-//! later `v`, two lists are merged: `A`, the entries of row `u` after `v`, and `B`, row `v`. Each step compares the
-//! next entries of both lists and passes the smaller one, or both if they are equal. The merge ends when one list
-//! ends. Lists whose ranges of values do not overlap are not merged. Of the rules that were tried, only this one
-//! yields the published counts of email-Eu-core, 745,528 and 370,279. The published order by degree is ascending. In
-//! it, every endpoint of an edge counts, so a self-loop counts twice, and ties are in the order of ids.
+//! In an order of the vertices, row `u` contains the neighbours that come after `u`. For each edge from `u` to a later
+//! `v`, two lists are merged: `A`, the entries of row `u` after `v`, and `B`, row `v`. Each step compares the next
+//! entries of both lists and passes the smaller one, or both if they are equal. The merge ends when one list ends.
+//! Lists whose ranges of values do not overlap are not merged. Of the rules that were tried, only this one yields the
+//! published counts of email-Eu-core, 745,528 and 370,279. The published order by degree is ascending. A degree is the
+//! number of endpoints of edges at the vertex, so a self-loop counts twice. Ties are in the order of ids.
 //!
 //! The steps are computed without merging. A merge ends at the smaller of the two last entries, `m`. Its number of
 //! steps is the number of entries of `A` up to `m`, plus the number of entries of `B` up to `m`, minus the number of
@@ -43,8 +43,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Error message for a directed graph, which is stored as the lower halves of undirected rows only. The count needs
-/// both halves.
+/// Error message for a directed graph. Counting comparisons needs both halves of the undirected rows, but only the
+/// lower halves are stored for a directed graph.
 pub(super) const NEEDS_UNDIRECTED: &str =
     "[triangle] comparisons needs undirected edges; remove directed from [input], or remove comparisons";
 
@@ -66,18 +66,18 @@ enum Order {
 const ORDERS: [Order; 2] = [Order::Input, Order::Degree];
 
 /// Progress of the count. `sums` contains, for each of [`ORDERS`], the number of row entries that all merges so far
-/// read before they end.
+/// have read.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct MergedEntries {
     sums: [u128; 2],
     /// Number of finished row parts, added up over both orders.
     done: usize,
-    /// Seconds of counting, including earlier runs.
+    /// Counting time in seconds, including earlier runs.
     pub(super) seconds: f64,
 }
 
 impl MergedEntries {
-    /// Returns the numbers of comparisons, for a graph with `triangles` triangles.
+    /// Returns the number of comparisons in each order, for a graph with `triangles` triangles.
     pub(super) fn comparisons(&self, triangles: u128) -> Comparisons {
         // The entries of a merge include each common entry twice, but one comparison passes both.
         let [input, degree] = self.sums.map(|entries| entries.saturating_sub(triangles));
@@ -96,7 +96,7 @@ fn row_bytes(longest: u64, threads: usize) -> u64 {
     4 * longest * threads as u64
 }
 
-/// Counts the entries of all merges, or resumes the count of an earlier run. Collective.
+/// Counts the row entries that all merges read, or resumes the count of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Usage`] for a directed graph, and if self-loops must be counted but the job reads no input;
@@ -185,7 +185,7 @@ fn load(saved: &Saved, all: usize) -> Result<MergedEntries> {
     }
 }
 
-/// Returns the subrange of `parts`, a range of part indices, that this rank counts.
+/// Returns the indices in `parts` that this rank counts. `parts` is a range of part indices.
 fn own(parts: &Range<usize>, comm: &Comm) -> Range<usize> {
     let own = share(parts.len(), comm.rank(), comm.ranks());
     parts.start + own.start..parts.start + own.end
@@ -315,8 +315,9 @@ impl RowsInOrder<'_> {
         })
     }
 
-    /// Returns the number of entries that merges read, as far as it follows from the row of the vertex at position
-    /// `at`. `before` and `after` contain the positions of its neighbours before and after it, ascending.
+    /// Returns the contribution of one row to the number of entries that merges read. The row is that of the vertex at
+    /// position `at`. `before` and `after` contain the positions of the neighbours before and after this vertex,
+    /// ascending.
     fn entries_of_row(&self, at: u32, before: &[u32], after: &[u32]) -> u128 {
         let Some(&last) = after.last() else { return 0 };
         let up_to = |row: &[u32], end: u32| row.partition_point(|&v| v <= end);

@@ -16,43 +16,44 @@ use crate::algo::{Cost, GraphSize, RankResources};
 use crate::graph::stored;
 use crate::store::journal::Record;
 
-/// Nanoseconds that one thread takes for each edge, apart from its wedges.
+/// Time per edge, apart from its wedges, in nanoseconds on one thread.
 const EDGE: f64 = 30.0;
-/// Nanoseconds that one thread takes for each 512-bit word of adjacency bits of hubs (the vertices of highest degree).
+/// Time to test one 512-bit word of adjacency bits of hubs (the vertices of highest degree), in nanoseconds on one
+/// thread.
 const CHUNK: f64 = 1.4;
-/// Nanoseconds that one thread takes to look up one wedge.
+/// Time to look up one wedge, in nanoseconds on one thread.
 const LOOKUP: f64 = 2.4;
-/// Nanoseconds that counts per vertex add for each triangle, on one thread.
+/// Additional time per triangle if triangles are counted per vertex, in nanoseconds on one thread.
 const CORNER: f64 = 1.05;
-/// Nanoseconds that counts per vertex add for each triangle and each doubling of the number of vertices beyond
-/// [`CORNER_VERTICES`], on one thread.
+/// Additional time per triangle, on top of [`CORNER`], for each doubling of the number of vertices beyond
+/// [`CORNER_VERTICES`], in nanoseconds on one thread.
 const CORNER_DOUBLING: f64 = 0.46;
-/// Number of vertices up to which counts per vertex add only [`CORNER`] for each triangle.
+/// Number of vertices up to which the additional time per triangle is [`CORNER`] alone.
 const CORNER_VERTICES: f64 = 65_536.0;
-/// Nanoseconds that counts per vertex add for each edge to a hub, on one thread.
+/// Additional time per edge to a hub if triangles are counted per vertex, in nanoseconds on one thread.
 const HUB_CORNERS: f64 = 59.0;
-/// Nanoseconds that counts per vertex add for each other edge, on one thread.
+/// Additional time per other edge if triangles are counted per vertex, in nanoseconds on one thread.
 const OTHER_CORNERS: f64 = 37.0;
-/// Nanoseconds that counts per edge add for each triangle, on one thread.
+/// Additional time per triangle if triangles are counted per edge, in nanoseconds on one thread.
 const SUPPORT: f64 = 7.0;
-/// Nanoseconds that counts per edge add for each edge, on one thread.
+/// Additional time per edge if triangles are counted per edge, in nanoseconds on one thread.
 const EDGE_SUPPORT: f64 = 50.0;
-/// Nanoseconds that counting comparisons takes for each entry of a row, on one thread.
+/// Time per row entry to count comparisons, in nanoseconds on one thread.
 const COMPARED: f64 = 110.0;
-/// Nanoseconds that one thread takes to read an edge of the input again.
+/// Time to read one edge of the input again, in nanoseconds on one thread.
 const REREAD: f64 = 15.0;
-/// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
-/// an H200.
+/// Time to write one row of the results, in nanoseconds on one thread. Measured times are 40 on the Zen 3 server, and
+/// 120 to 150 on the host of an H200.
 const ROW: f64 = 80.0;
 /// Number of wedges that a GPU tests per second. The rate includes the time for checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
 /// Number of triangles that a GPU adds to the counts of their edges per second.
 const SUPPORTS_ON_GPU: f64 = 5e10;
-/// Nanoseconds in which the count of an edge is copied from a GPU to a file.
+/// Time to copy the triangle count of one edge from a GPU to a file, in nanoseconds.
 const SUPPORT_FROM_GPU: f64 = 2.0;
-/// Nanoseconds in which one thread merges an edge into a file of rows for a GPU.
+/// Time to merge one edge into a file of rows for a GPU, in nanoseconds on one thread.
 const MERGED: f64 = 50.0;
-/// Size of a page in bytes. The disk space of a file is a multiple of it.
+/// Page size in bytes. The disk space of a file is a multiple of the page size.
 const PAGE: u64 = 4096;
 
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
@@ -175,7 +176,7 @@ fn results(graph: &GraphSize<'_>, resources: &RankResources) -> u64 {
     row * graph.column_rows + 4 * PAGE
 }
 
-/// Returns the estimated seconds of one trial without counts per vertex.
+/// Estimates the time of one trial without counts per vertex, in seconds.
 pub(super) fn counting(work: &ExpectedWork, resources: &RankResources) -> f64 {
     if resources.on_gpu {
         return work.wedges / PROBES_ON_GPU / resources.ranks as f64;
@@ -183,8 +184,8 @@ pub(super) fn counting(work: &ExpectedWork, resources: &RankResources) -> f64 {
     (EDGE * work.edges + CHUNK * work.chunks + LOOKUP * work.lookups) / 1e9 / resources.all_threads()
 }
 
-/// Returns the seconds that counting per vertex adds to one trial, including writing results in `rows` rows. On a GPU
-/// the counts themselves take almost no time.
+/// Estimates the time that counting per vertex adds to one trial, in seconds. This includes writing results in `rows`
+/// rows. On a GPU the counts themselves take almost no time.
 pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources) -> f64 {
     let results = ROW * rows as f64 / 1e9;
     if resources.on_gpu {
@@ -195,8 +196,8 @@ pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources)
     results + (work.triangles * corner + others) / 1e9 / resources.all_threads()
 }
 
-/// Returns the estimated seconds of one trial that counts per edge, without writing results. A unit whose blocks are
-/// in two groups is counted twice.
+/// Estimates the time of one trial that counts per edge, in seconds, without writing results. A unit (pair of blocks)
+/// whose blocks are in two groups is counted twice.
 fn supports(work: &ExpectedWork, groups: u64, resources: &RankResources) -> f64 {
     let of_edges = if resources.on_gpu {
         (work.triangles / SUPPORTS_ON_GPU + SUPPORT_FROM_GPU * work.edges / 1e9) / resources.ranks as f64
@@ -254,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Compares estimates with the times of an H200 in docs/performance.md.
+    /// Compares estimates with the times measured on an H200, which are in docs/performance.md.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         for (scale, edge_factor, seconds) in [(29, 10, 2.64), (26, 16, 0.34), (22, 16, 0.0146)] {
@@ -273,8 +274,8 @@ mod tests {
         }
     }
 
-    /// Checks that more trials and results per vertex take more disk space, and that the counts are in memory only
-    /// once.
+    /// Checks that more trials and results per vertex take more disk space, and that results per vertex take only one
+    /// 8-byte count per vertex in memory.
     #[test]
     fn results_at_vertices_take_memory_and_disk() {
         let degrees = likely::degrees(1 << 20, 1 << 16, likely::GRAPH500);

@@ -25,9 +25,9 @@ use std::time::Instant;
 /// Size in bytes of a unit's result in the journal: triangles, probes (tested wedges) and nanoseconds, 8 bytes each.
 pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the seconds that
-/// all units took (including earlier runs), and the time of each pair of blocks. If `per_edge` is given, also counts
-/// per edge and writes those counts to its files.
+/// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the counting time
+/// of all units in seconds (including earlier runs), and the time of each pair of blocks. If `per_edge` is given, also
+/// counts per edge and writes those counts to its files.
 ///
 /// # Errors
 /// Errors of counting and of the disk.
@@ -128,8 +128,8 @@ struct UnitJournal<'a> {
 }
 
 impl<'a> UnitJournal<'a> {
-    /// Opens the journal. Returns it with the sums over its units, and the ids of these units. If `per_edge` is
-    /// given, leaves out units whose partner block has no stored counts per edge.
+    /// Opens the journal, and computes the sums over its units. Returns the journal and the ids of these units. If
+    /// `per_edge` is given, leaves out units whose partner block has no stored counts per edge.
     fn open(run: &Run<'a>, graph: &BlockStore, per_edge: Option<&SupportFiles>) -> Result<(Self, Vec<u64>)> {
         let (journal, mut records) = run.units.journal()?;
         let blocks = graph.len();
@@ -180,7 +180,7 @@ impl<'a> UnitJournal<'a> {
         signals::check()
     }
 
-    /// Syncs the journal. Returns the sum over all units, the seconds that they took, their number, and the time of
+    /// Syncs the journal. Returns the sum over all units, their time in seconds, the number of units, and the time of
     /// each pair of blocks.
     fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;

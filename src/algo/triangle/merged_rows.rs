@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::path::Path;
 
 /// Returns the memory in bytes that merging a block of `rows` rows with `entries` entries takes. No row has more than
-/// `row` entries. The in-row of the last vertex may be in the next block, so it is added.
+/// `row` entries. The in-row of the last vertex may be in the next block, so the memory of one more row is included.
 pub(super) fn block_bytes(rows: u64, entries: u64, row: u64) -> u64 {
     4 * (rows + entries + row)
 }

@@ -97,8 +97,8 @@ pub struct SupportBin {
     pub edges: u64,
 }
 
-/// Details of a count. The clustering coefficients are not part of the result, because rounding errors may differ
-/// between trials.
+/// Details of a count that are not part of the result, because they may differ between trials: times, and clustering
+/// coefficients, which have rounding errors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
     /// Time of each pair of blocks; `None` if triangles are counted per vertex and not per edge.
@@ -116,7 +116,7 @@ pub struct TriangleDetails {
 }
 
 impl TriangleDetails {
-    /// Returns the details of a count per vertex, which include its clustering.
+    /// Returns the details of a count per vertex, including its clustering.
     pub(super) fn of_clustering(clustering: Clustering) -> TriangleDetails {
         TriangleDetails {
             pairs: None,
@@ -136,8 +136,9 @@ pub(super) const SIDE: usize = 32;
 pub(super) struct PairTimes {
     /// Number of blocks of the graph.
     pub blocks: usize,
-    /// Seconds for each group of front blocks (outer list) and each group of partner blocks (inner list). An inner
-    /// list begins with the group of fronts itself, because no partner precedes its front.
+    /// Time in seconds for each group of front blocks (outer list) and each group of partner blocks (inner list). An
+    /// inner list begins with the group that contains the front blocks, because no partner block comes before its
+    /// front block.
     pub seconds: Vec<Vec<f64>>,
 }
 

@@ -47,7 +47,7 @@ const GROUPS_PER_RANK: u64 = 4;
 pub(super) struct EdgeTotals {
     /// Sum over all units.
     pub(super) sum: Sum,
-    /// Seconds of counting.
+    /// Counting time in seconds.
     pub(super) seconds: f64,
     /// Time of each pair of blocks.
     pub(super) pairs: PairTimes,
@@ -178,8 +178,8 @@ pub(super) struct EdgeGroups<'a> {
 }
 
 impl<'a> EdgeGroups<'a> {
-    /// Divides the blocks with units that are not `done` into groups. Returns `None` if other ranks have GPUs and this
-    /// one does not. Collective, because all ranks have the same groups.
+    /// Divides the blocks that have units not in `done` into groups, which are the same on all ranks. Returns `None`
+    /// if other ranks have GPUs and this one does not. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`].
@@ -290,8 +290,8 @@ fn edges_at_once(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
     (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, GROUP.max(block)).min(edges)
 }
 
-/// Returns the host memory in bytes as two values, for the largest groups and the minimum, and the number of groups.
-/// `resources` contains the number of threads and the free memory.
+/// Returns ([bytes for the largest groups, minimum bytes], number of groups), where the bytes are sizes of host
+/// memory. `resources` contains the number of threads and the free memory.
 pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let block = largest_block(graph);

@@ -32,7 +32,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Grace period in which the current unit may finish after a signal. The counters can be saved only between units.
+/// Maximum time to finish the current unit after the job was asked to stop. The counters can be saved only between
+/// units.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Purpose of the counters' memory, as named in error messages.
@@ -79,14 +80,14 @@ impl<'a> SavedCounts<'a> {
 /// The result of a count per vertex.
 #[derive(Serialize, Deserialize)]
 pub(super) struct VertexTotals {
-    /// Number of wedges of the graph without direction.
+    /// Number of wedges of the graph if the directions of its edges are ignored.
     pub(super) wedges: u128,
     /// The clustering; set only in the last trial.
     pub(super) clustering: Clustering,
 }
 
-/// Counts all units per vertex and writes the results. Returns the sum over all units, the seconds of counting, and the
-/// totals of all vertices.
+/// Counts all units per vertex and writes the results. Returns the sum over all units, the counting time in seconds,
+/// and the totals of all vertices.
 ///
 /// # Errors
 /// [`Error::Limit`] if 8 bytes per vertex do not fit the budget; errors of counting; disk errors.
@@ -222,7 +223,7 @@ fn gather(comm: &Comm, counts: &[AtomicU64]) {
 struct VertexCheckpoint {
     checkpoint: Checkpoint,
     sum: Sum,
-    /// Nanoseconds that all units took, including earlier runs.
+    /// Total time of all units in nanoseconds, including earlier runs.
     nanos: u64,
     /// Ids of the units (pairs of blocks) that are counted.
     done: HashSet<u64>,

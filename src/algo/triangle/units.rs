@@ -50,7 +50,7 @@ pub trait Backend {
     fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()>;
 }
 
-/// A group of resident front blocks, which are counted with the same and all later blocks.
+/// A group of resident front blocks. Each of them is counted with all partner blocks from itself on.
 pub struct Work<'a> {
     /// The blocks of the graph.
     pub graph: &'a BlockStore,
@@ -72,10 +72,10 @@ impl Work<'_> {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
     }
 
-    /// Takes the next work item that no rank has taken, and returns its index in the list of items. Beyond the end of
-    /// the list, it goes on returning larger indices, so the caller checks whether there is such an item. The front
-    /// that begins with row `row` has two lists of items, and `list` (0 or 1) selects one. From item 0 on, every
-    /// `whole` consecutive items cover complete units.
+    /// Claims the next work item for this rank, and returns its index in a list of items. If all items are taken,
+    /// returns an index beyond the end of the list, so the caller must compare the index with the number of items. The
+    /// group of fronts that begins with row `row` has two lists of items, and `list` (0 or 1) selects one. From item 0
+    /// on, every `whole` consecutive items cover complete units.
     ///
     /// # Errors
     /// Errors of [`WorkSource::next`].
@@ -90,33 +90,33 @@ pub trait WorkSource: Sync {
     /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
     fn ranks(&self) -> usize;
 
-    /// Returns the index of the next item of `list`, which is the number of earlier calls for `list` by all ranks. If
-    /// ranks stop only at barriers, a request to stop takes effect at the next multiple of `whole`. From then on this
-    /// returns `u64::MAX`, so that no unit is left partly counted.
+    /// Returns the index of the next item of `list`: 0 in the first call by any rank, 1 in the second, and so on. If
+    /// ranks stop only at barriers and a stop was requested, indices are returned up to the next multiple of `whole`,
+    /// so that no unit is left partly counted. After that, every call returns `u64::MAX`.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], unless the stop waits for other ranks.
     fn next(&self, list: u64, whole: u64) -> Result<u64>;
 
-    /// Checks that items are still handed out.
+    /// Checks that the count has not ended early. Called repeatedly while a thread waits for other ranks.
     ///
     /// # Errors
-    /// An error with the reason, if they are not. Then the caller must stop waiting, because other ranks may never
-    /// answer.
+    /// An error with the reason why the count has ended. The caller must then stop waiting, because other ranks may
+    /// never answer.
     fn check_running(&self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Triangles, tested wedges and links of a pair of blocks, or of a part of the pair. Those of a whole pair depend
-/// only on the graph.
+/// Numbers of triangles, tested wedges and links of a pair of blocks, or of a part of the pair. The numbers of a whole
+/// pair depend only on the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCount {
     /// Number of triangles with the row of the middle corner in the front and the row of the largest corner in the
     /// partner.
     pub triangles: u64,
-    /// Number of wedges tested: for each entry `b` of the partner whose row is in the front, the number of entries
-    /// `a` before it in its row.
+    /// Number of wedges tested: for each entry `b` of a partner row such that row `b` is in the front, the number of
+    /// entries `a` before `b` in the partner row.
     ///
     /// Neither count overflows, because blocks and rows have fewer than 2³² entries.
     pub probes: u64,
@@ -141,17 +141,18 @@ pub struct Part {
     pub front: usize,
     /// Index of the partner block.
     pub partner: usize,
-    /// Number of front rows in this part, times its number of partner rows. A unit is complete when these products of
-    /// its parts add up to the product for both blocks.
+    /// Number of front rows in this part times the number of partner rows in it. A unit is complete when these
+    /// products of its parts add up to the product for both blocks.
     pub pairs: u64,
     /// Numbers of triangles, tested wedges and links in the part.
     pub count: PairCount,
 }
 
-/// Callback that receives one or more finished parts of units, with their counts.
+/// Callback that is called with one or more finished parts of units, which include their counts.
 pub type ReportParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
 
-/// Callback that returns the signal that ends the counting, or `None` to go on. It is called from time to time.
+/// Cancellation check, which is polled during counting. It must return the cause if counting must stop (such as the
+/// name of a POSIX signal), or `None` to continue.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 /// Sums of units (pairs of blocks) that are only partly counted.

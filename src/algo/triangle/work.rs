@@ -3,8 +3,8 @@
 //! The estimate assumes a random graph with these degrees: two vertices of degrees `d` and `e` are neighbours with
 //! probability `1 - exp(-d e / ends)`, where `ends` is the sum of all degrees. Repeated edges count once. For
 //! Kronecker graphs of 2^16 to 2^22 vertices with 8 to 64 edges per vertex, the estimates of edges and wedges are
-//! right within 2 %, and those of triangles within 5 %. Graphs whose neighbours of neighbours are often neighbours,
-//! such as meshes, have more triangles than estimated.
+//! right within 2 %, and those of triangles within 5 %. Graphs in which neighbours of a vertex are often neighbours of
+//! each other, such as meshes, have more triangles than estimated.
 
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
@@ -77,8 +77,8 @@ impl ExpectedWork {
     }
 }
 
-/// Returns the probability that a vertex of group `c` has a given vertex of group `a` as a neighbour. `row` is the row
-/// of group `c`.
+/// Returns the probability that a vertex of group `c` has a given vertex of group `a` as a neighbour. `row` contains
+/// the expected number of entries that a row of a vertex in group `c` has in each group.
 fn chance_of(row: &[f64], groups: &[Group], c: usize, a: usize) -> f64 {
     row[a] / groups[a].count * if a == c { 2.0 } else { 1.0 }
 }
@@ -171,8 +171,8 @@ mod tests {
         DegreeRuns::new(counts.into_iter().rev().collect())
     }
 
-    /// Checks that the estimates of units and work before the degrees are known are within a factor of two of the
-    /// estimates from degrees.
+    /// Checks that the estimates of units and work from the size of a graph are within a factor of two of the
+    /// estimates from its degrees.
     #[test]
     fn blocks_and_work_of_generated_graphs_follow_from_their_size() {
         for (scale, edge_factor) in [(10, 16.0), (13, 30.0), (15, 3.0), (16, 8.0), (16, 16.0), (16, 64.0), (17, 20.0)] {

@@ -19,9 +19,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Callback of the leader that receives the id and the count of each complete unit.
+/// Callback that the leader calls with the ids and the counts of units that have just been completed.
 pub(super) type SaveUnits<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
-/// Callback that all ranks run together between two groups of resident front blocks.
+/// Callback that all ranks call at a barrier after each group of resident front blocks.
 pub(super) type BetweenGroups<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()>>;
 
 /// A barrier at which all ranks have arrived.
@@ -38,8 +38,8 @@ pub(super) struct RankBarrier {
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const BARRIER: u64 = 2;
-/// Maximum time that the leader waits for the other ranks at a barrier after a signal. A job must end within 8 s of
-/// the signal.
+/// Maximum time that the leader waits for the other ranks at a barrier after the job was asked to stop. A job must end
+/// within 8 s after a POSIX signal.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Queue of the units (pairs of blocks) of `graph` that are not in `done`. The ranks of `comm` count them together.
@@ -110,9 +110,9 @@ impl WorkQueue<'_> {
     }
 
     /// Counts units with `backend`, if this rank has one. All ranks meet at a barrier at the end and, if `between` is
-    /// given, after each group of front blocks. `wait_at_barrier` reports to the leader that this rank has arrived.
-    /// On the leader it also waits for all ranks. The argument of `wait_at_barrier` is true if this rank knows that
-    /// the barrier is the last. Every thread holds the lock `calls` while it communicates with other ranks.
+    /// given, after each group of front blocks. `wait_at_barrier` is called when this rank arrives at a barrier, with
+    /// true if the rank knows that this is the last barrier. It must report the arrival to the leader; on the leader,
+    /// it must also wait for all ranks. Every thread holds the lock `calls` while it communicates with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
@@ -144,13 +144,13 @@ impl WorkQueue<'_> {
 /// State of a count as the leader sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The leader hands out work items.
+    /// State: the leader hands out work items.
     Counting,
-    /// A rank was asked to stop. If ranks stop only at barriers, the leader hands out no more work items.
+    /// State after a rank was asked to stop. If ranks stop only at barriers, the leader hands out no more work items.
     Stopping,
-    /// All ranks have finished.
+    /// Final state: all ranks have finished.
     Closed,
-    /// The leader failed to answer a message.
+    /// Final state after an error: the leader failed to answer a message.
     Failed,
 }
 

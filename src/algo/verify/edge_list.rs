@@ -1,4 +1,5 @@
-//! The distinct edges of an input as pairs of column rows, for a check.
+//! The distinct edges of an input, for a check. The endpoints of an edge are identified by their rows in result
+//! columns.
 
 use super::reread::Ids;
 use super::{EdgeSource, Results};
@@ -46,8 +47,8 @@ impl EdgeList {
         EdgeList::bytes(words * (results.stored.edges + results.stored.edges / 4), results.threads)
     }
 
-    /// Returns the size in bytes of a list with a word for each end of every edge of a graph. In a directed graph, each
-    /// edge has only one word.
+    /// Returns the size in bytes of a list with a word for each endpoint of every edge of a graph. In a directed
+    /// graph, each edge has only one word.
     pub(in crate::algo) fn bytes_of_rows(results: &Results<'_>) -> u64 {
         EdgeList::bytes_of_graph(results, if results.info.direction == Direction::Undirected { 2 } else { 1 })
     }
@@ -72,9 +73,9 @@ impl EdgeList {
         (2 * edges).div_ceil(self.words.len() as u64).max(1)
     }
 
-    /// Returns an error if free memory is too small for a check. The error says how much memory the check needs. It
-    /// needs memory for `lists` lists of all edges of the rows, for reading the edges and `columns` columns, and for
-    /// `others` more bytes.
+    /// Checks that free memory is large enough for a check, which takes memory for `lists` lists of all edges of the
+    /// rows, for reading the edges and `columns` columns, and for `others` more bytes. Otherwise returns an error that
+    /// says how much memory the check takes.
     pub(in crate::algo) fn check_room(
         edges: &EdgeSource<'_>,
         results: &Results<'_>,
@@ -139,8 +140,8 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the contents of the list. Calls `words` for each edge of the input with the column rows of its ends; in
-    /// a directed graph, the tail comes first. `words` appends at most two words to a batch.
+    /// Replaces the contents of the list. Calls `words` for each edge of the input with the rows of its endpoints in
+    /// result columns; in a directed graph, the tail comes first. `words` must append at most two words to a batch.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input is not the job's input; errors of reading; [`Error::Stopped`].
@@ -168,8 +169,8 @@ impl EdgeList {
     }
 
     /// Replaces the contents of the list by partition `part` of `parts` of the input's edges. A hash assigns each edge
-    /// to a partition. A word has the column row of the head in its upper half, and the row of the tail in its lower
-    /// half. In an undirected graph, edges lead from the smaller row to the larger one.
+    /// to a partition. A word has the head's row in result columns in its upper half, and the tail's row in its lower
+    /// half. In an undirected graph, the endpoint with the smaller row counts as the tail.
     ///
     /// # Errors
     /// Errors of [`Self::collect`].

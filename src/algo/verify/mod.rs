@@ -26,7 +26,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Number of column rows between two checks for signals.
+/// Number of rows of a result column between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
 /// Source of the edges of a graph for a check.
@@ -151,8 +151,9 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    /// Calls `edge` for every edge except self-loops, with the column rows of its ends; in a directed graph, the tail
-    /// comes first. Several threads call `edge`, each with its own copy of `state`. Returns these states.
+    /// Calls `edge` for every edge except self-loops, with the rows of its endpoints in result columns; in a directed
+    /// graph, the tail comes first. Several threads call `edge`, each with its own copy of `state`. Returns these
+    /// states.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;
@@ -270,7 +271,7 @@ pub enum CheckOutcome {
     Failed,
     /// Outcome: the check could not be performed.
     Skipped,
-    /// No outcome: the record is a remark about all other checks.
+    /// No outcome: the entry is a remark that applies to all other checks.
     Warning,
 }
 
@@ -308,13 +309,14 @@ pub struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    /// Creates a verdict without checks. `on_check` is the callback, which may print a check, for example.
+    /// Creates a verdict without checks. `on_check` is called with each check as soon as it is recorded, for example
+    /// to print it.
     pub fn new(on_check: impl Fn(&Check) -> Result<()> + 'a) -> Self {
         Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
-    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong.
-    /// [`Error::Stopped`] is returned and not recorded.
+    /// Appends the check `what` to the verdict. `found` is a sentence about the result, or the error that says what is
+    /// wrong. [`Error::Stopped`] is returned to the caller instead.
     ///
     /// # Errors
     /// Errors of the callback; [`crate::Error::Stopped`].
@@ -334,7 +336,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Records that the check `what` could not be performed, and why.
+    /// Appends the check `what` to the verdict as one that could not be performed, with the reason `why`.
     ///
     /// # Errors
     /// Errors of the callback.
@@ -342,7 +344,7 @@ impl<'a> Verdict<'a> {
         self.add(what, CheckOutcome::Skipped, why.into())
     }
 
-    /// Records a remark about all other checks.
+    /// Appends a remark about all other checks to the verdict.
     ///
     /// # Errors
     /// Errors of the callback.

@@ -21,16 +21,16 @@ pub struct Ids {
     first_id: FirstId,
     /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap over the rows of [`List::Read`] or of strings. The bit of a row is set once an edge of the input has the
-    /// id of the row.
+    /// Bitmap with one bit per row of [`List::Read`] or, if ids are strings, per row of `out/ids.txt`. A bit is set
+    /// once an edge of the input has the id in this row as an endpoint. Empty for other ids.
     seen: Buffer<AtomicU32>,
 }
 
 /// Mapping from rows to raw ids.
 enum List {
-    /// The row is the raw id itself.
+    /// Dense ids: the row is the raw id itself.
     Dense,
-    /// Ids are sparse, but no column is read, so no list of ids is needed.
+    /// No list of ids: ids are sparse, but no column is read.
     Unlisted,
     /// The sparse ids of `out/ids.npy`, ascending.
     Read(Buffer<u64>),
@@ -124,8 +124,8 @@ impl Ids {
         }
     }
 
-    /// Returns the row, in result columns, of a raw id (an end of an edge, as readers deliver it). Returns `None` if
-    /// the id has no row.
+    /// Returns the row, in result columns, of a raw id (the id of an edge's endpoint, as readers deliver it). Returns
+    /// `None` if the id has no row.
     pub fn row(&self, raw: u64) -> Option<u64> {
         match self.sparse() {
             Some(ids) => ids.binary_search(&raw).ok().map(|row| row as u64),
@@ -133,8 +133,9 @@ impl Ids {
         }
     }
 
-    /// Returns the id that has the same 64 bits as `number`, a value of an i64 column. Returns `None` for a negative
-    /// number that is not an id of the input, and for -1 if the vertex of the value was not `reached`.
+    /// Returns the id with the same 64 bits as `number`, a value in an i64 column of ids. Returns `None` if `number`
+    /// is negative and not an id of the input. Also returns `None` for -1 if `reached` is false, because the vertex
+    /// with this value then has no id in the column.
     pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
         let id = InputId::Number(number as u64);
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
@@ -148,7 +149,7 @@ impl Ids {
         }
     }
 
-    /// Returns the number by which columns of ids refer to the vertex in row `row`.
+    /// Returns the number that stands for the vertex in row `row` in result columns that contain ids.
     pub fn number(&self, row: u64) -> u64 {
         self.raw(row).0.wrapping_add(self.first_id.0)
     }
@@ -165,7 +166,8 @@ impl Ids {
         RawId(self.sparse().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
     }
 
-    /// Records that some edge of the input has the id of row `row`.
+    /// Sets the bit of row `row` in the bitmap `seen`, because an edge of the input has the id in this row as an
+    /// endpoint.
     fn mark(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);
@@ -175,8 +177,8 @@ impl Ids {
         }
     }
 
-    /// Returns the first id in [`List::Read`] or among strings that no edge has, or `None` if each id is the end of an
-    /// edge.
+    /// Returns the first id that is not an endpoint of any edge of the input. Only sparse ids from `out/ids.npy` and
+    /// string ids are checked. Returns `None` if there is no such id or if ids are not checked.
     fn first_unused(&self) -> Option<InputId> {
         let rows = match (&self.list, &self.names) {
             (List::Read(ids), _) => ids.len(),
@@ -204,7 +206,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Records an edge between the raw ids `ends`. Returns the rows of both ends, or `None` for a self-loop.
+    /// Adds the edge between the raw ids `ends` to the statistics. Returns the rows of both endpoints. Returns `None`
+    /// for a self-loop, or if an endpoint has no row.
     #[inline]
     pub fn edge(&mut self, ids: &Ids, ends: [u64; 2]) -> Option<[u64; 2]> {
         let [u, v] = ends;

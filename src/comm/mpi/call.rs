@@ -50,7 +50,7 @@ impl Ranks {
         request
     }
 
-    /// Returns true if the operation of `request` is complete. All later calls return true, too.
+    /// Returns true if the operation of `request` is complete. Once it has returned true, all later calls do so, too.
     pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
         let mut done: c_int = 0;
         // SAFETY: the request is one that MPI returned, or null, which counts as done.

@@ -42,12 +42,12 @@ pub struct Ranks {
     chunk: AtomicUsize,
     /// Number of exchanges that have begun. It determines the MPI tag of an exchange.
     exchanges: AtomicUsize,
-    /// Number of times that links of rounds were opened. It determines the MPI tag of the links.
+    /// Number of times that links for rounds of messages were opened. It determines the MPI tag of the links.
     rounds: AtomicUsize,
     /// Whether an exchange ended while its messages were still in flight.
     broken: AtomicBool,
     closed: AtomicBool,
-    /// Memory in bytes that MPI had allocated when it was open: the maximum over the ranks.
+    /// Memory that MPI allocated during its initialisation, in bytes; maximum over the ranks.
     taken: u64,
 }
 

@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering;
 struct MessagePool<'a> {
     ranks: &'a Ranks,
     limits: MessageLimits,
-    /// MPI tag of this exchange. It distinguishes its messages from those of the next exchange, which another rank may
-    /// have begun.
+    /// MPI tag of the messages of this exchange. Another rank may already have begun the next exchange, which has
+    /// another tag.
     tag: c_int,
     messages: Mutex<Messages>,
 }

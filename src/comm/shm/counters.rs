@@ -34,9 +34,9 @@ impl SharedCounters {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
-    /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. Calls `check_cancelled`
-    /// repeatedly meanwhile, and stops waiting if that returns an error, because the counter of a rank that has ended
-    /// would never reach `least`.
+    /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. While it waits, it calls
+    /// `check_cancelled` repeatedly, and returns the error of that call, if any. Without this check it would wait
+    /// forever for the counter of a rank that has ended.
     ///
     /// # Errors
     /// The error of `check_cancelled`.

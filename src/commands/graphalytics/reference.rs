@@ -14,7 +14,7 @@ use std::path::Path;
 const EPSILON: f64 = 1e-4;
 /// Maximum number of mismatches that are described in text.
 const DESCRIBED: usize = 5;
-/// Number of lines between two checks for signals.
+/// Number of lines of the reference between two checks for a stop request (a signal).
 const STRIDE: u64 = 1 << 16;
 
 /// Differences between results and their reference.

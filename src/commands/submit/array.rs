@@ -14,7 +14,7 @@ pub(super) struct JobArray {
 }
 
 impl JobArray {
-    /// Parses the job array in the options for a scheduler; `None` if they do not request an array.
+    /// Returns the job array that the scheduler options request; `None` if they request no array.
     pub fn of(options: &[String], scheduler: Scheduler) -> Option<JobArray> {
         let mut options = options.iter();
         while let Some(option) = options.next() {

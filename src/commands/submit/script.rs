@@ -14,8 +14,8 @@ use std::time::Duration;
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Minimum and maximum of the grace period, in seconds. The job is asked to save its work this long before the end of
-/// the walltime. Between the two bounds it is a tenth of the walltime.
+/// Minimum and maximum of the grace period, in seconds. The job receives a signal to save its work this long before
+/// the end of the walltime. Between the two bounds, the grace period is a tenth of the walltime.
 const GRACE: RangeInclusive<u64> = 20..=120;
 
 /// Values that differ between job scripts. Paths and arguments are already quoted for a shell.

@@ -35,7 +35,7 @@ fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
 }
 
 impl NpyArray {
-    /// Reads a header. Afterwards `from` is at the first number.
+    /// Reads a header from `from`, which is then positioned at the first number of the array.
     pub fn read(from: &mut impl Read) -> Result<NpyArray, Mismatch> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];

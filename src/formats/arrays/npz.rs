@@ -90,8 +90,8 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     }
 }
 
-/// Returns the weights of the `edges` edges, which are the array `data` of a sparse matrix; `None` if the edges are
-/// not stored as a sparse matrix.
+/// Returns the location and type of the weights of an archive with `edges` edges: the array `data` of a sparse matrix.
+/// Returns `None` if the edges are not stored as a sparse matrix.
 ///
 /// # Errors
 /// Bad input if the array has another length, or a type that can't be a weight.

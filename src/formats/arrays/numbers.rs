@@ -22,7 +22,7 @@ pub(super) struct ArrayReader<'a> {
 }
 
 impl<'a> ArrayReader<'a> {
-    /// Creates a reader of `column` that begins at index `next`. `from` must already be at that number.
+    /// Creates a reader of `column` that begins at index `next`. `from` must be positioned at that number.
     pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> ArrayReader<'a> {
         ArrayReader { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
     }
@@ -69,12 +69,12 @@ impl<'a> ArrayReader<'a> {
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
     }
 
-    /// Returns the bytes of the number with the index `nth` among the numbers that were read last.
+    /// Returns the bytes of the number at index `nth` of the last batch read.
     pub fn bytes_of(&self, nth: usize) -> &[u8] {
         &self.bytes[nth * self.column.step..][..self.column.int.bytes]
     }
 
-    /// Returns the error for the number with the index `nth` among the `read` numbers that were read last.
+    /// Returns the error for the number at index `nth` of the last batch read, which has `read` numbers.
     pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
         self.wrong_for(nth, read, expected, found, "correct the numbers and save them again")
     }
@@ -95,7 +95,8 @@ impl<'a> ArrayReader<'a> {
     }
 
     /// Reads all bytes after the last number, so that damage anywhere in the stream is detected. If `length` is given,
-    /// the stream must have that many bytes. Calls `look` after each read; its error stops the reading.
+    /// the stream must have that many bytes. Calls the cancellation check `look` after each read, and returns its
+    /// error, if any.
     ///
     /// # Errors
     /// Bad input if the stream is damaged or has another length, and any error that `look` returns.

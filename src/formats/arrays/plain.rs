@@ -48,7 +48,7 @@ impl PlainArrays {
     /// Hashes one chunk of bytes, and passes the corresponding fraction of the edges to `sink`.
     ///
     /// # Errors
-    /// Bad input, and any error that the visitor or the watch returns.
+    /// Bad input, and any error that the visitor or the progress observer (`Watch`) returns.
     pub fn chunk(&self, shared: &ScanState<'_>, index: usize, chunk: u64, sink: &mut Sink<'_>) -> Result<()> {
         let part = &shared.parts[index];
         let from = chunk * shared.chunk as u64;

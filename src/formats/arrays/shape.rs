@@ -9,7 +9,7 @@ pub(in crate::formats) struct NpzMember {
     /// Name of the member, without `.npy`.
     pub name: String,
     pub deflated: bool,
-    /// Byte range of its stored data in the file: from `from` to before `to`.
+    /// Byte range `from..to` of the member's stored data in the file.
     pub from: u64,
     pub to: u64,
     /// Unpacked size in bytes, as the zip directory declares it.
@@ -51,9 +51,9 @@ pub(in crate::formats) enum ArrayLayout {
 /// Direction of the edges between the vertex that owns a list and the neighbours in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::formats) enum ListKind {
-    /// Edges lead from the vertex to its neighbours.
+    /// Each edge is directed from the vertex to the neighbour.
     Outgoing,
-    /// Edges lead from the neighbours to the vertex.
+    /// Each edge is directed from the neighbour to the vertex.
     Incoming,
     /// Edges are undirected, and each is in the lists of both ends.
     Mutual,

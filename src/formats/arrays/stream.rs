@@ -21,11 +21,11 @@ const TURN: usize = 64;
 /// Number of bytes skipped at a time.
 const STRIDE: u64 = 1 << 20;
 
-/// Reads all edges of file `index` of the input. `number` counts the chunks of the scan that are done; it is the index
-/// of the next chunk.
+/// Reads all edges of file `index` of the input. `number` is the index of the next chunk of the scan, and is
+/// incremented when a chunk has been read.
 ///
 /// # Errors
-/// Bad input, and any error that the visitor or the watch returns.
+/// Bad input, and any error that the visitor or the progress observer (`Watch`) returns.
 pub(in crate::formats) fn read(
     shared: &ScanState<'_>,
     index: usize,

@@ -131,7 +131,7 @@ impl<'a> EdgeWalk<'a> {
 }
 
 impl<'a> AdjacencyListReader<'a> {
-    /// Creates a reader that begins at the first list. `offsets` must be at the first offset.
+    /// Creates a reader that begins at the first list. `offsets` must be positioned at the first offset.
     ///
     /// # Errors
     /// Bad input if the first offset is not 0.
@@ -147,8 +147,8 @@ impl<'a> AdjacencyListReader<'a> {
         if ahead[0] == 0 { Ok(lists) } else { Err(lists.wrong(ahead[0])) }
     }
 
-    /// Creates a reader that begins at the list of vertex `row`, whose first edge has the index `start`. `offsets`
-    /// must be at the end of that list.
+    /// Creates a reader that begins at the list of vertex `row`, whose first edge has the index `start`. The next
+    /// number of `offsets` must be the end of that list.
     pub fn at(
         offsets: ArrayReader<'a>,
         neighbours: ArrayReader<'a>,

@@ -59,8 +59,8 @@ impl<'a> WeightNumbers<'a> {
     }
 }
 
-/// Opens a reader of the weights that begins at edge `from`. `numbers` opens a column at an index. Returns `None` if
-/// there are no weights.
+/// Opens a reader of the weights that begins at edge `from`. Calls `numbers(column, from)`, which must return a reader
+/// of the column that begins at index `from`. Returns `None` if there are no weights.
 pub(super) fn open<'a>(
     weights: Option<&WeightColumn>,
     from: u64,

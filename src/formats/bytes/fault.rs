@@ -1,25 +1,25 @@
-//! The faults that parsers find in files.
+//! Parse errors, before the caller of a parser adds the file and the line.
 
 use std::borrow::Cow;
 
 use crate::error::{At, Error};
 
-/// A mistake in the bytes that a parser was given.
+/// A parse error in the bytes that a parser was given.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// Offset of the mistake from the first byte that the parser was given.
+    /// Byte offset of the parse error from the first byte that the parser was given.
     pub at: usize,
     pub expected: String,
     pub found: String,
     pub remedy: Cow<'static, str>,
 }
 
-/// Reason why a parser stopped.
+/// Reason why a parser ended early.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The bytes contain a mistake. The caller knows the file and the line.
+    /// A parse error, to which the caller adds the file and the line.
     Fault(Box<Fault>),
-    /// The visitor or the watch returned an error.
+    /// An error that the visitor or the progress observer (`Watch`) returned.
     Error(Error),
 }
 
@@ -33,14 +33,15 @@ impl Fault {
         Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
     }
 
-    /// Converts this fault to the error for position `at` in the file `path`.
+    /// Converts this parse error to the error for position `at` in the file `path`.
     pub fn at(self, path: &std::path::Path, at: At) -> Error {
         Error::input(path, at, self.expected, self.found, self.remedy)
     }
 }
 
 impl Stop {
-    /// Converts the reason to an error, for callers whose parser finds no faults: a fault becomes an internal error.
+    /// Converts the reason to an error, for callers whose parser never reports a parse error. If it does nevertheless,
+    /// the result is an internal error.
     pub fn into_error(self) -> Error {
         match self {
             Stop::Error(error) => error,

@@ -1,8 +1,8 @@
 //! A file that is mapped into memory.
 //!
-//! Text files are mapped so that parsers read them in place. Every range is populated before it is read, so that a
-//! file that another process truncates causes an error and not a SIGBUS. Every range is dropped after it is read, so
-//! that clean pages of a file of tens of gigabytes do not accumulate in the resident set.
+//! Text files are mapped so that parsers read them in place. Every range is populated before it is read, so that
+//! truncation of the file by another process causes an error and not a SIGBUS. Every range is dropped after it is read,
+//! so that clean pages of a file of tens of gigabytes do not accumulate in the resident set.
 #![allow(unsafe_code)] // mmap and madvise have no safe form
 
 use std::fs::File;

@@ -54,7 +54,7 @@ pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Returns true if the carriage return at `at` belongs to a line end. A lone carriage return is not a blank: old Macs
+/// Returns true if the carriage return at `at` is part of a line end. A lone carriage return is not a blank: old Macs
 /// ended lines with it, so `1 2<CR>3 4` is not one edge.
 fn ends_line(data: &[u8], at: usize) -> bool {
     matches!(data.get(at + 1), None | Some(b'\n' | b'\r'))
@@ -82,7 +82,7 @@ pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
     (line..end).any(|at| data[at] == b'\r' && !ends_line(data, at))
 }
 
-/// Returns the fault for the line that starts at `line` and contains a lone carriage return.
+/// Returns the parse error for the line that starts at `line` and contains a lone carriage return.
 pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
     let remedy = "write line feeds: tr '\\r' '\\n' < IN > OUT";
     let found = format!("a carriage return inside {}", excerpt(data, line));

@@ -65,8 +65,8 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     Ok((counted * part.bytes as f64 / seen.max(1) as f64) as u64)
 }
 
-/// Returns a function that finds the largest id in a section of an uncompressed text file; `None` if the ids are the
-/// first two numbers of each line.
+/// Returns a function that returns the largest id in a section of the file, if the file is a table of text. Returns
+/// `None` for all other text files: there, the ids are the first two numbers of each line.
 ///
 /// # Errors
 /// Bad input if the file can't be read.

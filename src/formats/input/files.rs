@@ -17,7 +17,7 @@ use crate::error::{At, Error, Result};
 pub struct FileSearch<'a> {
     /// Whether subfolders are searched, too. If false, a folder with subfolders is rejected.
     pub recursive: bool,
-    /// Returns true for a folder that is never part of an input, because gpugraph writes to it.
+    /// Callback that returns true for a folder that is never part of an input, because gpugraph writes to it.
     pub own: &'a dyn Fn(&Path) -> bool,
 }
 
@@ -195,8 +195,8 @@ fn of_pattern(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the paths of those files and folders in a folder whose names match; only folders, unless this component is
-/// the last one.
+/// Returns the paths in `folder` whose names match one component of a pattern. If this is not the last component
+/// (`last`), returns only folders.
 fn fitting(folder: &Path, pattern: &str, fits: &GlobMatcher, last: bool) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     if !folder.as_os_str().is_empty() && !folder.is_dir() {

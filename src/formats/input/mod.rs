@@ -148,7 +148,7 @@ impl Input {
         self
     }
 
-    /// Sets the chunk size, on which checksums depend. Tests use this, and writers that buffer a chunk per thread.
+    /// Sets the chunk size, on which checksums depend. Used by tests, and by writers that buffer a chunk per thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
@@ -174,7 +174,7 @@ impl Input {
         self
     }
 
-    /// Returns true if the formats of the files list each edge at both ends, and false if they list it once.
+    /// Returns true if the files' formats list each edge at both ends, and false if they list each edge once.
     ///
     /// # Errors
     /// [`Error::Usage`] if the files differ in this; bad input if a file can't be read.
@@ -203,7 +203,7 @@ impl Input {
         Ok(false)
     }
 
-    /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
+    /// Returns the unread numeric columns of the first file; `None` if there are none, or if its edges have weights.
     pub fn unread(&self) -> Option<UnreadColumns> {
         self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }
@@ -258,7 +258,7 @@ impl Input {
         (most.bytes > left).then(|| (most.path.clone(), most.bytes))
     }
 
-    /// Asks the kernel to read the first `bytes` bytes of the input into the page cache. Errors are left to the scan.
+    /// Asks the kernel to read the first `bytes` bytes of the input into the page cache. Errors are ignored.
     pub fn read_ahead(&self, mut bytes: u64) {
         for part in self.parts() {
             if let Ok(file) = std::fs::File::open(&part.path) {
@@ -333,7 +333,7 @@ impl Input {
     ///
     /// # Errors
     /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
-    /// or the watch returns.
+    /// or `watch` returns.
     pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }

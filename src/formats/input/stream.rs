@@ -22,7 +22,7 @@ const PIECE: usize = 256 << 10;
 const HEAD: usize = 64 << 10;
 /// Number of bytes after which the kernel is asked to start writing them to disk.
 const WRITEBACK: u64 = 8 << 20;
-/// Time between two checks for a request to stop.
+/// Interval between cancellation checks while a stream is polled.
 const TURN: Duration = Duration::from_millis(100);
 
 /// Path of a stream.
@@ -115,7 +115,8 @@ pub struct StreamReader {
 }
 
 impl StreamReader {
-    /// Waits for bytes or for the end of the stream, and returns true; returns false if `patience` runs out first.
+    /// Waits for bytes or for the end of the stream, and then returns true. Returns false if neither comes within the
+    /// time `patience`.
     ///
     /// # Errors
     /// Bad input if the stream can't be read, and any error that `check` returns. `check` is called ten times a

@@ -14,7 +14,7 @@ const LARGEST: u64 = 129 << 20;
 const OVERHEAD: u64 = 1 << 20;
 
 /// Returns the memory limit in bytes for unpacking a file, according to its first block: at least [`USUAL`], at most
-/// [`LARGEST`]. For a file that can't be read, or that begins with something else, it is the maximum.
+/// [`LARGEST`]. Returns [`LARGEST`] if the file can't be read, or does not begin like an xz file.
 pub(super) fn memory(path: &Path) -> u64 {
     let mut header = Vec::new();
     // A stream header is 12 bytes long, a block header at most 1024.

@@ -10,7 +10,7 @@ const USUAL: u32 = 23;
 pub(super) const LARGEST: u32 = 27;
 
 /// Returns log2 of the window limit in bytes for a file, according to its first frame: at least [`USUAL`], at most
-/// [`LARGEST`]. For a file that can't be read, or that begins with something else, it is the maximum.
+/// [`LARGEST`]. Returns [`LARGEST`] if the file can't be read, or does not begin like a zstd file.
 pub(super) fn log(path: &Path) -> u32 {
     let mut header = [0; 14];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));

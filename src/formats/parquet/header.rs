@@ -25,7 +25,7 @@ pub(super) struct Header {
 pub(super) enum PageKind {
     /// A page of values, packed as a whole.
     Data { values: u32, encoding: Encoding, levels: Encoding },
-    /// A page of values that follow `levels` bytes of definition levels, which are not packed.
+    /// A page that consists of `levels` bytes of definition levels, which are not packed, and of values.
     Data2 { values: u32, nulls: u32, rows: u32, encoding: Encoding, levels: usize, packed: bool },
     /// The dictionary: the distinct values to which other pages of the column refer.
     Dictionary { values: u32, encoding: Encoding },

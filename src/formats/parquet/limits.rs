@@ -21,7 +21,8 @@ const PAGES: usize = 4;
 const PREFIX: usize = 4096;
 /// Smallest value of a limit on page sizes, in bytes. Most writers produce pages of 1 MiB.
 const LEAST: u64 = 2 << 20;
-/// If a thread needs more memory than this many bytes for its pages, a single thread reads the whole file.
+/// Maximum memory per thread for pages, in bytes, with which several threads may read a file. If a thread needs more, a
+/// single thread reads the whole file.
 const HEAVY: u64 = 64 << 20;
 /// Memory in bytes for the ids of a batch.
 const BATCH: u64 = 256 << 10;

@@ -240,8 +240,8 @@ impl Pages {
         bytes.ok_or_else(|| self.place.damaged("definition levels in a page", "none"))
     }
 
-    /// Subtracts the values of a page from the remaining rows, and checks that its data has the form that the decoder
-    /// needs.
+    /// Checks that a page has no more values than rows remain, and that its data is valid for its encoding. Then
+    /// subtracts `values` from the number of remaining rows.
     fn check(&mut self, values: u32, encoding: Encoding, data: &[u8]) -> Result<()> {
         let Some(left) = self.rows.checked_sub(values.into()) else {
             let found = format!("a page of {values}");

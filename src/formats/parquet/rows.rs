@@ -183,7 +183,7 @@ impl RowGroupReader {
         Ok(rows)
     }
 
-    /// Checks that no row follows the last one.
+    /// Checks that both columns end after the last row of the row group.
     fn finish(&mut self) -> Result<()> {
         self.columns.iter_mut().try_for_each(|column| match column.take(1)? {
             (0, _) => Ok(()),

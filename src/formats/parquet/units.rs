@@ -30,7 +30,7 @@ pub(crate) struct Units {
     limits: [PageLimits; 2],
     /// For each unit (row groups that one thread reads): its first chunk index, and the index of its first row group.
     units: Vec<(u64, usize)>,
-    /// The first chunk index that belongs to no row group.
+    /// Exclusive end of the chunk indices that have row groups. Later indices, up to `count`, only have bytes to hash.
     ends: u64,
     /// Number of chunk indices of the file.
     count: u64,
@@ -69,11 +69,12 @@ impl Units {
         Ok(Units { map, table, limits, units, ends, count })
     }
 
-    /// Does the work of chunk `number`: hashes its fraction of the file, and reads the row groups that begin there.
-    /// `first` is the index of the file's first chunk among all chunks of the scan.
+    /// Processes chunk index `number`: hashes its fraction of the file. If a unit (row groups that one thread reads)
+    /// begins at this index, also reads all row groups of the unit. `first` is the index of the file's first chunk
+    /// among all chunks of the scan.
     ///
     /// # Errors
-    /// Bad input, and any error that the visitor or the watch returns.
+    /// Bad input, and any error that the visitor or the progress observer (`Watch`) returns.
     pub fn chunk(
         &self,
         shared: &ScanState<'_>,
@@ -121,7 +122,7 @@ impl Units {
         Ok(())
     }
 
-    /// Hashes the chunks of bytes that belong to chunk index `number`.
+    /// Hashes the chunks of bytes that are assigned to chunk index `number`.
     fn hash(&self, shared: &ScanState<'_>, index: usize, number: u64) -> Result<()> {
         let bytes = self.map.bytes();
         let chunks = shared.chunks(index);

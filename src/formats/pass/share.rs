@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::comm::{Pass, WorkStealing};
 
-/// One of `ranks` shares of an input, one per MPI rank. Uncompressed files and generated edges are divided into
-/// chunks, which may belong to different shares; a packed file belongs to one share as a whole.
+/// One of `ranks` shares of an input, one per MPI rank. Uncompressed files and generated edges are divided into chunks,
+/// which may be in different shares; a packed file is in one share as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct Share<'c> {
     /// 0-based index of the share.
@@ -65,8 +65,8 @@ impl ChunkQueue<'_> {
         pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
     }
 
-    /// Takes the last remaining chunk of the process that has the most chunks left. Returns `None` if no chunk is
-    /// left, or if `worth` rejects the chunk.
+    /// Takes the last remaining chunk of the process that has the most chunks left. Returns `None` if no chunk is left,
+    /// or if `worth(chunk)` returns false.
     pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
         let pass = self.pass?;
         let share = |rank| self.share.range(rank, self.chunks);

@@ -153,8 +153,8 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Records the error for the first integer weight of the input that f32 can't represent exactly. `error` converts
-    /// it for the user.
+    /// Records the error `rounded` for an integer weight that f32 can't represent exactly, unless an error at an
+    /// earlier position is already recorded. `error` is called to convert `rounded` to an error for the user.
     pub fn note_rounded(&self, place: ErrorPlace, rounded: Option<Stop>, error: impl Fn(Stop) -> Error) {
         let Some(stop) = rounded else { return };
         let mut first = self.rounded.lock();
@@ -228,7 +228,7 @@ pub(crate) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u6
     }
 }
 
-/// Converts a fault to an error for the user, like [`locate`]; `fault.at` is the offset from the first byte of
+/// Converts a parse error to an error for the user, like [`locate`]; `fault.at` is the offset from the first byte of
 /// `before`.
 pub(crate) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
     let at = match part.format.record().is_some() || part.format.is_arrays() {

@@ -68,7 +68,8 @@ pub enum CacheUse<'k, 'm> {
     Nothing,
     /// The pass uses the cached chunks, and caches more chunks from disk while there is memory.
     For(&'k InputCache<'m>),
-    /// This is the last pass. It uses the cached chunks, and passes the memory of each parsed chunk to the function.
+    /// This is the last pass. It uses the cached chunks. After parsing a chunk, it passes the chunk's memory to the
+    /// function in the second field.
     Last(&'k InputCache<'m>, &'k (dyn Fn(Slab<'m>) + Sync)),
 }
 
@@ -231,7 +232,7 @@ impl<'m> InputCache<'m> {
         }
     }
 
-    /// Returns a slab from [`Self::slab`] to the cache because no chunk was read into it.
+    /// Puts a slab from [`Self::slab`] back into the cache, because no chunk was read into it.
     pub(crate) fn unused(&self, slab: Slab<'m>) {
         self.inner.lock().touched.push(slab);
     }
@@ -306,8 +307,8 @@ impl<'m> CacheUse<'_, 'm> {
         }
     }
 
-    /// Records that chunk `number` has been parsed. Its memory stays in the cache, or in the last pass is handed to
-    /// the function in [`CacheUse::Last`].
+    /// Records that chunk `number` has been parsed. The memory of the chunk stays in the cache. In the last pass, it is
+    /// passed to the function in [`CacheUse::Last`] instead.
     pub(crate) fn parsed(&self, number: u64, slab: Slab<'m>) {
         match self {
             CacheUse::Nothing => {}

@@ -43,7 +43,7 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     unpacking + StoredBytes::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
-/// The packed files of a scan that belong to this process's share.
+/// The packed files of a scan that are in this process's share.
 pub(crate) struct Packed<'a> {
     shared: &'a ScanState<'a>,
     /// Indices of the files whose blocks all threads parse.

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-/// Number of bytes to hash and then parse while they are in the L2 cache.
+/// Number of bytes that are hashed and then parsed at a time, so small that they stay in the L2 cache.
 const PIECE: usize = 256 << 10;
 /// Number of bytes that are examined to recognise a file of records.
 const PREFIX: usize = 4096;
@@ -167,8 +167,8 @@ impl<'c> PlainFiles<'c> {
         Ok(())
     }
 
-    /// Returns true if this process should parse a chunk of another process. Returns false if the chunk must be read
-    /// from disk, because its owner reads and caches it.
+    /// Returns true if this process should parse a chunk of another process. Returns false if the chunk would have to
+    /// be read from disk: its owner reads it, and caches it for later passes.
     fn is_worth_taking(&self, shared: &ScanState<'_>, number: u64) -> bool {
         let file = self.file(number);
         match self.opened(shared, file).as_deref() {

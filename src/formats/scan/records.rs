@@ -10,7 +10,8 @@ use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
 use crate::formats::{BodyLayout, Head, ScanState, Sink, Stop};
 use crate::memory::{bytes_of, bytes_of_mut};
 
-/// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
+/// Number of bytes that are read, hashed and parsed at a time, so small that they stay in the L2 cache. It is a
+/// multiple of every record size.
 const PIECE: usize = 48 * 5461;
 
 /// Size in bytes of a thread's buffer for records.

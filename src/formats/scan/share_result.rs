@@ -20,9 +20,9 @@ pub struct Scan {
     /// The largest number of vertices that any header declares; the scan has checked the ids of each file against its
     /// header.
     pub declared_vertices: Option<u64>,
-    /// xxh3 over the stored bytes in chunks of 8 MiB. The hash of each chunk is salted with its file index and chunk
-    /// index, and the hashes are combined in order. It does not depend on the number of threads. For a generator it is
-    /// a hash of the parameters.
+    /// Checksum of the input: xxh3 over the stored bytes in chunks of 8 MiB. The hash of each chunk is salted with its
+    /// file index and chunk index, and the hashes are combined in order. The checksum does not depend on the number of
+    /// threads. For a generator it is a hash of the parameters.
     pub checksum: u64,
     /// Checksum, like [`Self::checksum`], of the separate weights files if the scan reads or checks weights; otherwise
     /// 0.

@@ -189,7 +189,7 @@ pub(super) fn ends(fields: &[LineField<'_>]) -> [usize; 2] {
     }
 }
 
-/// The lines that a command for replacing ids by numbers must process.
+/// The lines that must be processed by a command that replaces ids by numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberedLines {
     /// All lines, because there is no header line.
@@ -200,7 +200,8 @@ pub(super) enum NumberedLines {
     Numbers,
 }
 
-/// Returns the command that replaces ids that are words, or too large, by numbers, for a file with lines like `shown`.
+/// Returns the command that replaces the ids of a file by numbers. The file has lines like `shown`, whose ids are words
+/// or too large.
 pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: NumberedLines) -> String {
     let from = separated(delimiter);
     let line = if shown.contains(&b'"') {

@@ -9,7 +9,7 @@ use super::window::{NextLine, TextWindow};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::{excerpt, newlines, number};
 
-/// A first line that contains counts, if the number of lines that follow matches one of them.
+/// A first line that may contain counts. It does if the number of lines that follow matches one of its numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct CountsLine {
     /// 1-based number of the line.
@@ -137,9 +137,9 @@ fn is_symmetric(edges: &[[u64; 2]]) -> bool {
     forth == back
 }
 
-/// Checks whether the first line, whose fields are `fields`, contains counts. Returns a fault if it does. If the file
-/// is longer than `window`, returns the counts to check at the end of the file; for such files only the number of lines
-/// is compared.
+/// Checks whether the first line, whose fields are `fields`, contains counts. Returns a parse error if it does. If the
+/// file is longer than `window`, returns the counts to check at the end of the file; for such files only the number of
+/// lines is compared.
 pub(super) fn check(
     fields: &[LineField<'_>],
     at: usize,

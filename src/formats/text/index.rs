@@ -5,8 +5,8 @@ use super::window::{NextLine, TextWindow};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
-/// Number of lines below which a table must also resemble a table of pandas in other ways, so that its first column is
-/// recognised as a row index.
+/// Number of lines from which consecutive numbers in the first column suffice to recognise it as a row index. A shorter
+/// table must also have other properties of tables that pandas or R write.
 const FEW: usize = 8;
 /// Minimum number of lines of a table whose first column can be recognised as a row index.
 const FEWEST: usize = 3;

@@ -2,7 +2,7 @@
 
 use crate::formats::Fault;
 
-/// Returns a fault if the file begins like another format. `named` is true if the user named the format.
+/// Returns a parse error if the file begins like another format. `named` is true if the user named the format.
 pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
     // If the user named the format, the file is read in that format.
     if !named && start.starts_with(b"%%MatrixMarket") {

@@ -35,8 +35,8 @@ impl<'a> TextLine<'a> {
         Ok(TextLine { at, behind: end, text: line, shown, delimiter, fields, open })
     }
 
-    /// Returns the line split by blanks, if it then consists of exactly two ids, with any number of tabs before and
-    /// between them.
+    /// Returns the line split by blanks and tabs, if it then consists of exactly two ids. Each id may follow any number
+    /// of tabs.
     pub(super) fn aligned(&self, window: &TextWindow<'a>) -> Option<TextLine<'a>> {
         self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(LineField::is_id))
     }

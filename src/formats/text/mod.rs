@@ -63,7 +63,7 @@ fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: 
 /// text begins at offset `start`.
 ///
 /// # Errors
-/// The fault of the first line that can't be read.
+/// The parse error of the first line that can't be read.
 pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     read_head(prefix, start, part).map_err(|fault| {
         // A decimal comma is reported before any other mistake, because it may be why the columns were not recognised.
@@ -189,8 +189,8 @@ impl FirstLines<'_> {
         }
     }
 
-    /// Returns the columns that the first line or the options name, if the line is a header line; `None` if it is an
-    /// edge.
+    /// Returns the columns of the ids and weights if the first line is a header line: the columns that the options
+    /// choose or, by default, the columns that the header line identifies. Returns `None` if the first line is an edge.
     fn heading(&self) -> Result<Option<EdgeColumns>, Fault> {
         let first = self.first;
         match &self.options.columns {
@@ -234,7 +234,7 @@ impl FirstLines<'_> {
         }
     }
 
-    /// Does the work of [`Self::heading`] if the options name no columns.
+    /// Implements [`Self::heading`] for options that choose no columns.
     fn named_by_heading(&self) -> Result<Option<EdgeColumns>, Fault> {
         let first = self.first;
         if first.is_id(0) && first.is_id(1) {

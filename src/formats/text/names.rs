@@ -10,8 +10,8 @@ pub(in crate::formats) struct EdgeColumns {
     pub weight: Option<usize>,
 }
 
-/// Names of the two ends of an edge, without separators. If a header line contains several such pairs
-/// (`source,target,start,end`), the first of them in this list counts.
+/// Column names that identify the two ends of an edge, in the form that [`bare`] returns. If a header line contains
+/// several such pairs (`source,target,start,end`), the pair that comes first in this list is used.
 const PAIRS: [(&[&str], &[&str]); 9] = [
     (&["source", "src"], &["target", "tgt", "destination", "dest", "dst"]),
     (&["from"], &["to"]),
@@ -33,7 +33,7 @@ const TRIPLES: [[&[&str]; 3]; 2] =
 
 const RELATIONS: &[&str] = &["relation", "rel", "r", "relationship", "predicate", "pred", "p", "property"];
 
-/// Names of an end of an edge if a digit or letter follows (`node1`, `node2`; `id_a`, `id_b`).
+/// Column names that identify an end of an edge if a digit or letter follows (`node1`, `node2`; `id_a`, `id_b`).
 const NUMBERED: [&str; 13] =
     ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
 
@@ -85,8 +85,8 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<EdgeColumns> {
 }
 
 /// Returns the texts `(expected, remedy)` of an error message, if the direction of edges matters and [`columns`] found
-/// the ends by the names tail and head. These names do not determine the direction: an arc leads from its tail to its
-/// head, but an edge of a knowledge graph leads from its head to its tail.
+/// the ends by the names tail and head. These names do not determine the direction: an arc is directed from its tail to
+/// its head, but an edge of a knowledge graph is directed from its head to its tail.
 pub(in crate::formats) fn open_direction(
     part: &Part,
     names: &[String],
@@ -146,7 +146,7 @@ fn stem(mut name: &str) -> &str {
     name
 }
 
-/// Returns true if `bare` consists of `kind`, perhaps words such as node or id, and `number`: `user1`, `nodeid1`.
+/// Returns true if `bare` consists of `kind`, optional words such as node or id, and `number`: `user1`, `nodeid1`.
 /// Returns false for `number` alone.
 fn is_numbered(bare: &str, kind: &str, number: &str) -> bool {
     bare.strip_suffix(number).is_some_and(|name| !name.is_empty() && stem(name) == kind)

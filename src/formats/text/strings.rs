@@ -1,7 +1,7 @@
 //! Parses lines with string ids: one edge per line, in any two columns, with or without quotes (RFC 4180).
 //!
-//! The end of an id is searched eight bytes at a time. Lines with quotes, blanks around ids, more columns, comments
-//! and mistakes are off the fast path.
+//! The end of an id is searched eight bytes at a time. Lines with quotes, blanks around ids, more columns, comments or
+//! parse errors are off the fast path.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ const COLUMNS: &str = "correct the line, or say which columns to read: [input] c
 /// Finds where the edges begin and how their lines are parsed. The text begins at offset `start`.
 ///
 /// # Errors
-/// The fault of the first line that can't be read.
+/// The parse error of the first line that can't be read.
 pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result<Head, Fault> {
     let options = &part.text;
     let skipped = skip(window, start, options.skip_lines.unwrap_or(0))?;

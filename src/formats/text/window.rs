@@ -30,7 +30,7 @@ impl<'a> TextWindow<'a> {
     /// Returns the start and the end of the line that [`Self::next`] finds; `None` at the end of the file.
     ///
     /// # Errors
-    /// A fault if the line is beyond the window, because the columns can't be detected without it.
+    /// A parse error if the line is beyond the window, because the columns can't be detected without it.
     pub fn line_from(&self, at: usize) -> Result<Option<(usize, usize)>, Fault> {
         match self.next(at) {
             NextLine::Line { start, end } => Ok(Some((start, end))),

@@ -107,7 +107,8 @@ impl Mistake {
         }
     }
 
-    /// Returns the fault for this mistake at offset `at`; `found` is the text there.
+    /// Returns the parse error for a weight that is rejected for this reason. The weight is at byte offset `at`;
+    /// `found` is its text.
     pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
         Fault::new(at, self.expected(), found, self.remedy())
     }

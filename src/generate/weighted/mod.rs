@@ -48,8 +48,8 @@ impl Weighted {
     /// Creates the generator of a graph. Draws the cliques of an SSCA#2 graph.
     ///
     /// # Errors
-    /// [`crate::Error::Usage`] if parameters are out of range; [`crate::Error::Stopped`] if a signal arrives while
-    /// cliques are counted.
+    /// [`crate::Error::Usage`] if parameters are out of range; [`crate::Error::Stopped`] if a POSIX signal stops the
+    /// run while cliques are counted.
     pub fn new(spec: WeightedSpec) -> Result<Weighted> {
         spec.check()?;
         let shape = match spec.shape {

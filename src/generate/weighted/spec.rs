@@ -72,7 +72,7 @@ impl Shape {
         Ok(Shape::Rmat { scale, edges, quadrants: rounded })
     }
 
-    /// Returns the name of the kind of shape.
+    /// Returns the name of the family of graphs, such as `rmat`.
     pub fn name(&self) -> &'static str {
         match self {
             Shape::Random { .. } => "random",

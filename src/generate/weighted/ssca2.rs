@@ -97,7 +97,7 @@ impl Cliques {
     /// Draws the sizes of cliques, and counts their edges.
     ///
     /// # Errors
-    /// [`crate::Error::Stopped`] if a signal asks to stop.
+    /// [`crate::Error::Stopped`] if a POSIX signal stops the run.
     pub fn new(parameters: Parameters, seed: u64) -> Result<Cliques> {
         Self::in_groups(parameters, seed, GROUPS)
     }

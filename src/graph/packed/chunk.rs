@@ -22,8 +22,9 @@ pub fn most_words(neighbours: usize) -> usize {
 }
 
 /// Packs `row`, the next neighbours of a row in ascending order, and appends the chunks to `chunks`. Returns the number
-/// of neighbours at the end of `row` that stay unpacked. This is 0 if the row `ends` here. Otherwise the neighbours of
-/// the last chunk stay unpacked, because more neighbours may fit this chunk.
+/// of neighbours at the end of `row` that stay unpacked. This number is 0 if `ends` is true, because `row` then
+/// contains the last neighbours of the row. Otherwise the neighbours of the last chunk stay unpacked, because more
+/// neighbours may fit this chunk.
 pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     let mut rest = row;
     while let [first, others @ ..] = rest {

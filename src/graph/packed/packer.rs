@@ -13,8 +13,8 @@ const PURPOSE: &str = "packed rows of whole neighbours";
 
 /// Maximum number of neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
-/// Minimum and maximum of the step, in bytes, by which a block extends its reservation for chunks. Between the two, the
-/// step is an eighth of the bytes reserved so far.
+/// Minimum and maximum number of bytes by which a block extends its reservation for chunks. Between these limits, it is
+/// an eighth of the bytes reserved so far.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// Collects the packed rows of one half, block by block.
@@ -85,8 +85,9 @@ impl Packer {
         lists_bytes(rows) + 5 * entries
     }
 
-    /// Begins a block with `rows` rows and about `entries` entries. `lengths` appends the row lengths to a list. If
-    /// there is not enough free memory, this waits as long as other blocks are in progress.
+    /// Begins a block with `rows` rows and about `entries` entries. If there is not enough free memory, waits while
+    /// other blocks are in progress. Then calls `lengths`, which must append the row lengths to the list that it
+    /// receives.
     ///
     /// # Errors
     /// [`Error::Limit`], and errors of `lengths`.
@@ -113,9 +114,8 @@ impl Packer {
     /// Adds block `index`, which must be complete. Blocks may be added in any order, each once.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there is no memory to copy the block's chunks. The packer then stores the block without
-    /// copying it, and the next call tries again. This is not an error while other blocks are in progress, because they
-    /// may free memory.
+    /// [`Error::Limit`] if there is no memory to copy the block's chunks and no other block is in progress, which might
+    /// free memory. Without memory, the packer stores the block as it is, and the next call tries again to copy it.
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));
@@ -155,8 +155,8 @@ impl Packer {
         Ok(rows)
     }
 
-    /// Returns the packed rows of all blocks whose chunks were copied, which are the first blocks, and the other
-    /// complete blocks by their index.
+    /// Returns the blocks as a pair: the packed rows of the first blocks, whose chunks have been copied, and the
+    /// remaining complete blocks, keyed by index.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
         let PackerState { done, words, reserved, waiting } = self.state.into_inner();
         let mut chunks = self.chunks.into_plain();

@@ -1,4 +1,4 @@
-//! Files of edge weights. Each belongs to one block of rows, and is stored next to the block's file.
+//! Files of edge weights. Each file contains the weights of one block of rows, and is stored next to the block's file.
 //!
 //! The body of a file is eight u64 (index of the block, first row, number of entries, code of the weight type, zeros),
 //! followed by a 32-bit weight for each target of the block, in the same order. The type codes are 1 for u32, 2 for
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const HEAD: usize = 64;
-/// Smallest bit pattern of an f32 that is infinite, NaN or negative. The same holds for all larger bit patterns.
+/// Smallest bit pattern of an f32 that is infinite, NaN or negative. All larger bit patterns represent such values too.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
 /// Description of the weights of a graph.

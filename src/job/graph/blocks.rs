@@ -20,8 +20,8 @@ use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, RowFiles, StoreInfo};
 
 /// Opens the blocks of the graph, or builds the missing blocks in the stages `partition` and `sort`, which share bins
-/// in memory. `order` is the degree order if this run computed it. Returns the graph, and the handle of the degree
-/// order's write if it continues in the background. Collective.
+/// in memory. `order` is the degree order if this run computed it. Returns the graph. If the degree order is still
+/// being written in the background, also returns a handle of that write. Collective.
 ///
 /// # Errors
 /// Errors of the input, of memory limits and of the disk; [`Error::Stopped`].

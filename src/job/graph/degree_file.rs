@@ -1,4 +1,4 @@
-//! The file that stores the degrees of all vertices. Some tasks read it, and so may jobs that use a kept graph.
+//! The file that stores the degrees of all vertices. It is read by some tasks, and by jobs that use a kept graph.
 
 use crate::error::Result;
 use crate::graph::{Degrees, Half, Layout, StoredBlock, degrees};

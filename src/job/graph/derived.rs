@@ -32,8 +32,8 @@ pub(crate) trait DerivedRows {
     fn is_open(job: &Job, graph: &Graph) -> bool;
 
     /// Returns the files of these rows of `graph` below `folder`, their division into blocks, and the weights that
-    /// `job` needs next to them. `folder` is a graph's folder, and `runs` contains the degrees of the graph's vertices,
-    /// run-length encoded.
+    /// `job` needs for these rows. `folder` is a graph's folder, and `runs` contains the degrees of the graph's
+    /// vertices, run-length encoded.
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> DerivedPlace;
 
     /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the rows must be stored in
@@ -45,7 +45,7 @@ pub(crate) trait DerivedRows {
         Ok(false)
     }
 
-    /// Returns true if all files of these rows other than blocks and weights are intact. Collective.
+    /// Returns true if all files of these rows, except those of blocks and weights, are intact. Collective.
     ///
     /// # Errors
     /// Errors of reading the folder.
@@ -74,11 +74,12 @@ pub(crate) trait DerivedRows {
     /// Returns the statistics of these rows. They must be attached to `graph`.
     fn info(graph: &Graph, place: &DerivedPlace) -> Self::Info;
 
-    /// Returns the weights that are stored next to these rows, according to `info`, which comes from the manifest.
+    /// Returns the weights that are stored next to these rows. `info` contains the statistics of the rows from the
+    /// manifest.
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
 
-    /// Removes the files of these rows from `folder`, a graph's folder. `info` is the record of the run that built
-    /// the rows.
+    /// Removes the files of these rows from `folder`, a graph's folder. `info` contains the statistics of the rows,
+    /// as the run that built them recorded them in the manifest.
     ///
     /// # Errors
     /// [`crate::Error::Io`].
@@ -170,7 +171,7 @@ fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, grap
     Ok(false)
 }
 
-/// Removes the rows `D` from the job's own workdir, and the record of their stage from the manifest. Collective.
+/// Removes the rows `D` from the job's own workdir, and the entry of their stage from the manifest. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Io`].

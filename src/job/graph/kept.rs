@@ -17,8 +17,8 @@ use std::path::PathBuf;
 pub(crate) struct KeptGraph {
     /// Workdir of the job that kept the graph.
     pub(crate) workdir: PathBuf,
-    /// Notice in the workdir of the kept graph, which prevents other jobs from removing the graph while this job
-    /// runs.
+    /// Record in the workdir of the kept graph that this job reads the graph. It prevents other jobs from removing
+    /// the graph while this job runs.
     pub(crate) reader: Option<Reader>,
 }
 

@@ -1,5 +1,5 @@
-//! Sorted lists of the ids that occur, if ids are sparse or strings, and of the weights that occur, if they have 64
-//! bits. Each id or weight is replaced by its index in the list.
+//! Sorted lists of the ids and of the weights in the input. Ids are listed if they are sparse or strings, and weights
+//! if they have 64 bits. Each id or weight is then replaced by its index in the list.
 
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, Weights};

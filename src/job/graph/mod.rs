@@ -64,8 +64,9 @@ impl Stage for FromEdges {
     }
 
     /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run completed the whole
-    /// job. If the job keeps its graph and its input still exists, the stored files are checked even then. If all
-    /// tasks turn out to be complete after the first pass, because the input only looked changed, stops there.
+    /// job. Even then, the stored files are checked if the job keeps its graph and its input still exists. If the
+    /// input seemed to have changed, but the first pass finds that it is the same and that all tasks are complete, no
+    /// rows are built.
     fn ensure(&mut self, context: &mut Context, record: &mut RunRecord, results: &mut StageResults) -> Result<bool> {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
         if !looks_over && let Some(finished) = context.on_leader(|| finished(&context.job, &record.manifest))? {

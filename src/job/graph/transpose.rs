@@ -89,8 +89,8 @@ impl DerivedRows for UpperHalf {
     }
 }
 
-/// Returns for each block whether this rank builds it. A rank builds consecutive blocks. They are divided so that the
-/// upper bounds on the number of entries are about equal for all ranks.
+/// Returns for each block whether this rank builds it. Each rank builds a range of consecutive blocks. The ranges are
+/// chosen so that the upper bounds on the number of entries are about equal for all ranks.
 fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec<bool> {
     let bound = |b: usize| if wanted[b] { layout.block(b).bound + layout.block(b).len() as u64 } else { 0 };
     let bounds: Vec<f64> = (0..wanted.len()).map(|b| bound(b) as f64).collect();

@@ -26,8 +26,9 @@ use crate::store::replace::make_folder;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Opens the degree order that an earlier run stored, or computes it. Returns the statistics of the input, and the
-/// degree order if this run computed it. `identity` is the key of the input's version and of how it is read.
-/// `names_of` is the checksum of the input from which the dictionary of string ids was built. Collective.
+/// degree order if this run computed it. `identity` is the key of the stage `ingest`: it identifies the version of
+/// the input and how the input is read. `names_of` is the checksum of the input from which the dictionary of string
+/// ids was built. Collective.
 ///
 /// # Errors
 /// Errors of the input, of memory limits and of the disk; [`Error::Stopped`].
@@ -174,8 +175,8 @@ impl OrderingPass<'_, '_> {
         Ok((info, order))
     }
 
-    /// Returns the record of the weights of the graph with hash `content`; `None` if the job's graph stores no
-    /// weights.
+    /// Returns the type, checksum and keys of the weights of the graph whose hash is `content`; `None` if the job's
+    /// graph stores no weights.
     fn weights(&self, content: u64, found: &Ingested) -> Result<Option<GraphWeights>> {
         let job = &self.context.job;
         if !job.carries_weights() {

@@ -101,8 +101,9 @@ impl Usage<'_> {
         self.figure("Host memory", caption, Axis::linear("memory", Unit::Bytes), lines)
     }
 
-    /// Returns the chart line of a transfer rate, and a horizontal line at the maximum rate if the samples of a run
-    /// cover at least [`SPAN`] milliseconds. `kib` returns the number of KiB that were transferred during a sample.
+    /// Returns (line, maximum): the chart line of a transfer rate, and a horizontal line at the maximum rate. The
+    /// second is `None` unless the samples of a run cover at least [`SPAN`] milliseconds. `kib` is called with a
+    /// sample, and returns the number of KiB that were transferred during that sample.
     fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
         let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
         let highest = fastest(&self.samples, kib);

@@ -61,9 +61,8 @@ pub(crate) fn check_weights(job: &Job, manifest: &Manifest, content: u64, weight
     }
 }
 
-/// Returns an error if the job would change the first id (0 or 1) of results that it does not recompute: if the workdir
-/// contains complete results with a first id other than `first_id`, of algorithms that the job file does not request.
-/// `first_id` is the job's first id.
+/// Returns an error if the workdir contains complete results of algorithms that the job does not request, and the
+/// first id (0 or 1) of these results is not `first_id`, the first id of the job. The job would not recompute them.
 ///
 /// # Errors
 /// [`Error::Occupied`].

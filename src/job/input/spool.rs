@@ -79,8 +79,8 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
     Ok(())
 }
 
-/// Returns true if the input of the job consists of nothing but the streams `found`, and the job reads them like the
-/// run that the manifest records. Then equal data means equal input.
+/// Returns true if the input consists only of the streams `found`, and the job reads it in the same way as the run
+/// that the manifest records. In this case the input is unchanged if the streams deliver the same data as before.
 fn is_known_to_be_same(job: &Job, found: &[(usize, Stream)], manifest: &Manifest) -> bool {
     let InputSpec::Files { paths, vertices: None, .. } = &job.input else { return false };
     let is_alike =

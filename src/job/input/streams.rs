@@ -104,8 +104,8 @@ pub(crate) fn empty_stream_error(manifest: &Manifest) -> Error {
     }
 }
 
-/// Returns the job for checks after a run: with copies instead of its streams, if the copies that the manifest
-/// records belong to these streams.
+/// Returns the job for checks after a run. If the copies that the manifest records were made of the streams in the
+/// job's input, these copies replace the streams.
 pub(crate) fn with_copies(job: Job, manifest: &Manifest) -> Job {
     let found = streams(&job.input, manifest.spool.as_ref());
     match &manifest.spool {

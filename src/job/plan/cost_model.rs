@@ -81,7 +81,7 @@ impl Preparers {
     }
 
     /// Returns the time in seconds that all ranks together take for `edges` edges with tables of `ids` ids. `thread`
-    /// is the rate of a thread, and `gpu` is the number of edges that a GPU prepares per second.
+    /// is the time that a thread takes per edge, and `gpu` is the number of edges that a GPU prepares per second.
     fn preparing(&self, edges: u64, ids: u64, thread: &CacheModel, gpu: f64) -> f64 {
         match self.on_gpu {
             true => edges as f64 / gpu / self.ranks as f64,

@@ -21,14 +21,16 @@ use std::sync::Arc;
 /// Total size in bytes of manifest, report, log and status (upper bound).
 pub(crate) const SMALL_FILES: u64 = 256 << 10;
 
-/// Factor within which the estimated work of an algorithm is likely right before degrees are known.
+/// Uncertainty of the estimated work of an algorithm before degrees are known: it likely differs from the actual work
+/// by at most this factor.
 const UNSURE: f64 = 1.6;
 
 /// The sizes from which costs are computed: upper bounds, or exact sizes once degrees are known.
 pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
-    /// Edges, ids, buffers and threads of a rank, from which its memory for partition and sort is computed.
+    /// Numbers of edges, ids and threads of a rank, and the sizes of its buffers. The memory of the rank for
+    /// partition and sort is computed from them.
     pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index must fit in memory.
     pub(crate) may_be_sparse: bool,

@@ -18,8 +18,8 @@ use crate::prepare::weight_list::WeightCodes;
 /// Page size in bytes. Files occupy whole pages on the disk.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns the edges, ids, buffers and threads of a rank, from which its memory for partition and sort is computed. The
-/// rank receives about the fraction `part` of all edges.
+/// Returns the numbers of edges, ids and threads of a rank, and the sizes of its buffers. The memory of the rank for
+/// partition and sort is computed from them. The rank receives about the fraction `part` of all edges.
 pub(crate) fn needs(
     info: &InputInfo,
     input: &Input,

@@ -17,8 +17,8 @@ use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
 
-/// With several ranks, the limit that [`suggested`] returns allows for this multiple of the number of edges that a
-/// rank is expected to receive. A rank spills further edges.
+/// Factor on the number of edges that a rank is expected to receive. With several ranks, the limit that [`suggested`]
+/// returns has space for this many edges; a rank that receives more spills them.
 const SHARE: f64 = 1.02;
 
 /// GPU memory in bytes that a node is assumed to have if its GPU can't be inspected. GPUs of clusters have more.
@@ -70,8 +70,8 @@ pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
     }
 }
 
-/// Returns a limit on host memory, in bytes, that is certainly enough for the remaining stages of `plan`, and most of
-/// which the run uses. `machine` has as much memory as the job may use.
+/// Returns a limit on host memory, in bytes, that is certainly enough for the remaining stages of `plan`, but not
+/// much larger than the memory that the run will use. `machine` has as much memory as the job may use.
 ///
 /// Before ingest has run, the plan contains upper bounds, which are several times the memory that most graphs need.
 /// The returned limit is then the smallest one with which a graph of likely degrees spills no edge. A graph that
@@ -94,10 +94,10 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
 }
 
-/// Returns the maximum over the remaining stages of the number of bytes of files that a stage reads in random order,
-/// for all ranks together. Schedulers that limit a job's memory by a cgroup also count page cache, so the job needs
-/// memory for these files. (A job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586 MiB, and
-/// 4.0 and 4.7 s in 850 MiB.)
+/// Returns the size in bytes of the files that a stage reads in random order, for all ranks together: the maximum
+/// over the remaining stages. Schedulers that limit a job's memory by a cgroup also count page cache, so the job
+/// needs memory for these files. (A job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586
+/// MiB, and 4.0 and 4.7 s in 850 MiB.)
 pub fn read_in_no_order(plan: &Plan) -> u64 {
     plan.remaining_stages().map(|stage| stage.cached).max().unwrap_or(0)
 }
@@ -261,7 +261,7 @@ fn full_disk(plan: &Plan) -> Option<Error> {
     Some(full(path, "the ranks of a node take", plan.scratch, plan.certain.scratch, free))
 }
 
-/// Returns the end of an error message that names a limit: how reliable that limit is.
+/// Returns text to append to an error message that names a limit. It says how reliable that limit is.
 fn certainty(plan: &Plan) -> String {
     match plan.basis.is_bound() {
         true => {

@@ -154,7 +154,7 @@ impl Plan {
         Plan::following(job, machine, &manifest)
     }
 
-    /// Returns the plan of `job` for a run that follows the runs that `manifest` records.
+    /// Returns the plan of `job` for the next run in a workdir whose manifest is `manifest`.
     ///
     /// # Errors
     /// Errors of [`Plan::of`].
@@ -396,8 +396,8 @@ impl Plan {
         plan.with_stages(machine, done, |machine| sized.estimate(job, input, machine).stages)
     }
 
-    /// Completes the plan: adds the stages, which `on` returns for given resources, their totals, and the smallest
-    /// memory limit that works.
+    /// Completes the plan: adds the stages, their totals, and the smallest memory limit that works. `on` is called
+    /// with resources, several times with different memory limits, and returns the stages for these resources.
     fn with_stages(
         mut self,
         machine: &Resources,

@@ -1,9 +1,9 @@
 //! Decides which graphs have their rows packed (compressed) in host memory, and how much memory that needs.
 //!
-//! If both halves of the rows do not fit in GPU memory, the GPU reads them from pinned host memory. If they do not
-//! fit there either, they are packed there, provided that the packed rows fit. The lower half remains in memory after
-//! sorting. The upper half is packed while it is derived from the lower half; then the lower half is packed. No rows
-//! are written to the disk, so an interrupted job prepares them again.
+//! If both halves of the rows do not fit in GPU memory, the GPU reads the rows from pinned host memory. If the rows
+//! do not fit in host memory either, but fit when packed, they are packed in host memory. The lower half remains in
+//! memory after sorting. The upper half is packed while it is derived from the lower half; then the lower half is
+//! packed. No rows are written to the disk, so an interrupted job prepares the rows again.
 
 use crate::config::{InputSpec, Job};
 use crate::failpoint;
@@ -29,9 +29,9 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Returns the memory for packed rows of a graph with `edges` edges; `None` if they should not be packed. Rows
-    /// are packed under three conditions: unpacked they fit neither in GPU memory nor in host memory, packed they fit
-    /// in host memory, and the GPU can compute all tasks on them.
+    /// Returns the memory for packed rows of a graph with `edges` edges; `None` if its rows should not be packed.
+    /// Rows are packed under three conditions: the unpacked rows fit neither in GPU memory nor in host memory, the
+    /// packed rows fit in host memory, and the GPU can compute all tasks on packed rows.
     pub(crate) fn of(
         machine: &Resources,
         job: &Job,

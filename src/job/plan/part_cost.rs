@@ -49,7 +49,7 @@ fn upper_half(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool
     derived(machine, TRANSPOSE_STAGE, [memory, shape.least()], disk, time)
 }
 
-/// Returns the stage that builds merged rows (all neighbours) from out-rows and in-rows.
+/// Returns the stage that builds merged rows (all neighbours) from the rows of out-neighbours and in-neighbours.
 fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &TimeModel) -> PlannedStage {
     let weighted = job.merged_has_weights();
     let layout = Layout::new(graph.degrees, graph.edges, Direction::Undirected);

@@ -151,7 +151,7 @@ impl Resources {
 
     /// Returns the smallest limit on host memory, in bytes, under which a stage can run. The stage needs `least`
     /// bytes, or `exchanging` bytes while edges are in flight. The memory for the process and for communication is
-    /// added; it decreases with the limit.
+    /// added; a smaller limit makes that memory smaller, too.
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
         smallest_limit(|limit| {
             let comm_memory = self.comm_memory.at(limit);

@@ -31,7 +31,7 @@ pub struct PlannedStage {
     /// Time that the stage takes (approximate).
     #[serde(flatten)]
     pub time: Time,
-    /// Part of the job that the stage belongs to.
+    /// What the stage does: it orders vertices, builds blocks, derives rows, or runs a task.
     #[serde(skip)]
     pub(crate) kind: StageKind,
 }
@@ -70,7 +70,7 @@ pub(super) struct Hardware {
     pub(super) threads: usize,
 }
 
-/// The part of a job that a stage belongs to.
+/// What a stage of a plan does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum StageKind {
     /// A stage that reads the input or orders its vertices.

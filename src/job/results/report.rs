@@ -85,22 +85,23 @@ pub struct GraphReport {
     pub blocks: u64,
     /// True if the prepared graph remains in the workdir.
     pub kept: bool,
-    /// Which ids the rows of results belong to.
+    /// Which vertex each row of a result column describes.
     pub ids: ResultOrder,
     /// Histogram of the degrees of the vertices in the input.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degrees: Vec<Bin>,
 }
 
-/// Which ids the rows of results belong to.
+/// Which vertex each row of a result column describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResultOrder {
-    /// Ids of the input: row `i` belongs to id `i`.
+    /// Row `i` describes the vertex with id `i` in the input.
     Input,
-    /// Sorted list of the ids that occur: row `i` belongs to the `i`-th id of `out/ids.npy`.
+    /// Row `i` describes the vertex whose id is in row `i` of `out/ids.npy`, the sorted list of the ids that occur.
     Sorted,
-    /// Sorted list of the string ids that occur: row `i` belongs to line `i` (0-based) of `out/ids.txt`.
+    /// Row `i` describes the vertex whose string id is on line `i` (0-based) of `out/ids.txt`, the sorted list of the
+    /// string ids that occur.
     Strings,
 }
 

@@ -25,14 +25,14 @@ pub(crate) fn merged_key(content: u64) -> u64 {
     key("merged", &content)
 }
 
-/// Returns the record of the weights of the graph with hash `content`. The weights are of type `kind`, and `checksum`
-/// is the checksum of their own file, if they have one.
+/// Returns the type, checksum and keys of the weights of a graph. The keys depend on the graph's hash `content`, the
+/// type `kind` of the weights, and `checksum`, the checksum of the weights file if weights are in a separate file.
 pub(crate) fn weights_of(content: u64, kind: WeightType, checksum: u64) -> GraphWeights {
     let key = key("weights", &(content, kind, checksum));
     GraphWeights { kind, checksum, key, list: if kind.is_wide() { key } else { 0 } }
 }
 
-/// Returns the record of the weights in merged rows, given the record of the directed graph's weights.
+/// Returns the type, checksum and keys of the weights in merged rows, given those of the directed graph.
 pub(crate) fn merged_weights(weights: GraphWeights) -> GraphWeights {
     GraphWeights { key: key("merged weights", &weights.key), ..weights }
 }

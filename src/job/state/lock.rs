@@ -383,8 +383,8 @@ fn write_record(path: &Path, owner: &Owner) -> Result<()> {
     replace(path, &json)
 }
 
-/// Increments the number in the lock file until the lock is released. Requests this job to stop if another process
-/// has replaced the record.
+/// Increments the heartbeat number in the lock file until the lock is released. If another process has replaced the
+/// owner's record, requests this job to stop.
 fn run_heartbeat(file: &File, released: &Receiver<()>, record: &Path, me: &Owner) {
     let mut failed = false;
     for count in 1_u64.. {

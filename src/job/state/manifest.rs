@@ -135,9 +135,10 @@ impl Manifest {
         replace(&path, text.as_bytes())
     }
 
-    /// Records that a run starts. If the previous run was killed, adds its time and bytes to the totals. `said` comes
-    /// from the status file: (number of the run that wrote it, its seconds, its time and bytes by stage). The status
-    /// file is written more often than the manifest, so `said` is used if it belongs to the killed run and is newer.
+    /// Records that a run starts. If the previous run was killed, adds its time and bytes to the totals. `said` is
+    /// what the status file contains: (number of the run that wrote the file, time of that run in seconds, time and
+    /// bytes by stage). The status file is written more often than the manifest, so `said` is used if it is from the
+    /// killed run and newer than the manifest.
     pub fn begin(&mut self, said: Option<(u64, f64, StageTotals)>) {
         let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
         if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {
@@ -169,13 +170,14 @@ impl Manifest {
         self.exit_code = error.map(Error::exit_code);
     }
 
-    /// Returns the hash of the contents of the graph that the results belong to; `None` if there is none.
+    /// Returns the hash of the graph on which the results were computed; `None` if there is none.
     pub fn content(&self) -> Option<u64> {
         let graph = || self.last::<InputInfo>("relabel").map(|info| info.content);
         self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
     }
 
-    /// Records which graph the results belong to, and the `[input]` keys of the job that computed them.
+    /// Records the hash `content` of the graph on which the results were computed, and the `[input]` keys of the job
+    /// that computed them.
     pub fn set_content(&mut self, content: u64, keys: &InputKeys) {
         (self.content, self.content_keys) = (Some(hex(content)), Some(keys.clone()));
     }
@@ -202,7 +204,8 @@ impl Manifest {
         serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
     }
 
-    /// Removes the record that stage `name` is complete, because its result is no longer valid.
+    /// Removes the entry of stage `name`, which is then no longer complete. It is called if the result of the stage
+    /// is not valid any more.
     pub fn forget(&mut self, name: &str) {
         self.stages.remove(name);
     }

@@ -70,9 +70,9 @@ impl OrderWriter {
         &self.order
     }
 
-    /// Lets the thread finish in the background. From now on other code saves the manifest, which may then record that
-    /// the order is stored before that is true. If the file turns out to be missing, it is rebuilt. The memory is freed
-    /// once the order is stored.
+    /// Lets the thread finish in the background, and frees the memory once the order is stored. From now on other
+    /// code saves the manifest, which may record the order as stored before its file is complete. If the file is
+    /// missing in a later run, that run rebuilds it.
     pub fn finish_in_background(mut self) -> Option<OrderWriteHandle> {
         let storing = self.storing.take();
         if let Some(storing) = &storing {

@@ -147,12 +147,12 @@ impl TaskRecord {
         output.map_err(|e| Error::internal("read a result", e))
     }
 
-    /// Returns true if this record belongs to the work identified by `key`.
+    /// Returns true if `key` is the key of the work that this record describes.
     pub fn is_of(&self, key: u64) -> bool {
         self.key == hex(key)
     }
 
-    /// Returns true if this record belongs to the task `name` on the graph or list with hash `edges`. The weights and
+    /// Returns true if this record describes the task `name` on the graph or list with hash `edges`. The weights and
     /// the first id are not compared.
     pub fn is_on(&self, name: &str, edges: u64) -> bool {
         self.is_of(key_of(name, (edges, self.first_id), self.weights, &self.table))
@@ -188,8 +188,8 @@ impl TaskRecord {
         keys.iter().filter(differs).map(|key| [shown(before, key), shown(&now, key)]).collect()
     }
 
-    /// Returns the key of the task's work; `None` if it can't be parsed. Its journals and checkpoints have the same
-    /// key.
+    /// Returns the key of the task's work, which is also the key of the task's journals and checkpoints. Returns
+    /// `None` if the text of the key can't be parsed.
     pub fn key(&self) -> Option<u64> {
         u64::from_str_radix(&self.key, 16).ok()
     }

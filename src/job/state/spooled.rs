@@ -12,7 +12,8 @@ pub struct Spool {
     pub(crate) streams: Vec<Spooled>,
     /// True while the copies exist in the workdir.
     pub(crate) there: bool,
-    /// True if this run copied the streams again, and the data is the same as for the results of the finished job.
+    /// True if this run copied the streams again, and they delivered the same data from which the results of the
+    /// finished job were computed.
     #[serde(skip)]
     pub(crate) same: bool,
 }
@@ -30,7 +31,7 @@ pub(crate) struct Spooled {
 }
 
 impl Spool {
-    /// Returns true if the copies belong to these streams, according to the streams' names.
+    /// Returns true if the copies were made of these streams, according to the paths of the streams.
     pub(crate) fn is_of(&self, streams: &[(usize, Stream)]) -> bool {
         let is_same = |(spooled, (place, stream)): (&Spooled, &(usize, Stream))| {
             // The path of a process substitution `<(…)` changes each time.

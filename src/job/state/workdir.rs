@@ -128,8 +128,8 @@ const SHARED: [&str; 14] = [
     "/var/tmp",
 ];
 
-/// Returns a description of `workdir` if it is a system folder or a folder that a user needs for other things, which
-/// may not be a workdir. Otherwise returns `None`.
+/// Returns a description of `workdir` if it may not be a workdir, because it is a system folder, the home folder, the
+/// current folder, or a folder that contains the current folder. Otherwise returns `None`.
 fn protected_folder(workdir: &Path) -> Option<&'static str> {
     let folder = workdir.canonicalize().ok()?;
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();

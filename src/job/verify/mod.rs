@@ -201,8 +201,8 @@ fn unchanged(spec: &InputSpec, info: &InputInfo, keys: &InputKeys) -> std::resul
     }
 }
 
-/// Checks journals and checkpoints. Files that belong to another graph or table are skipped with a note, because the
-/// next run discards them.
+/// Checks journals and checkpoints. Files from work on another graph or with another table are skipped with a note,
+/// because the next run discards them.
 fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("units");
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();

@@ -142,7 +142,8 @@ fn derived_rows(
     Ok(())
 }
 
-/// Rebuilds every merged row from its out-row and in-row and compares it, and checks the sum of the degrees.
+/// Rebuilds every merged row from the vertex's out-neighbours and in-neighbours, and compares it with the stored row.
+/// Also checks the sum of the degrees.
 fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     let (rows, direction) = (&merged.block_store, graph.info.direction);
     let of_block = |b: usize| -> Result<()> {

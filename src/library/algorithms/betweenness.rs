@@ -55,9 +55,9 @@ pub struct Scores {
     centrality: Column<f64>,
 }
 
-/// Computes betweenness centrality by Brandes' algorithm: for each vertex, the sum over all pairs of a source and a
-/// target of the fraction of their shortest paths that lead through the vertex. Scores are bitwise identical for any
-/// number of threads.
+/// Computes betweenness centrality by Brandes' algorithm. The score of a vertex is a sum over all pairs of a source
+/// and a target: each pair adds the fraction of its shortest paths that pass through the vertex. Scores are bitwise
+/// identical for any number of threads.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;

@@ -43,7 +43,7 @@ pub struct Options {
     /// Number of iterations: the maximum for [`Variant::Gap`] (1000 if `None`), and the exact number for
     /// [`Variant::Graphalytics`] (10 if `None`).
     pub iterations: Option<u64>,
-    /// Target vertices of teleports (personalised PageRank). If it is empty, teleports lead to all vertices.
+    /// Target vertices of teleports (personalised PageRank). If the list is empty, all vertices are targets.
     pub personalised: Vec<Vertex>,
 }
 

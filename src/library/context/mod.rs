@@ -244,7 +244,8 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Guard of a call in progress. Dropping it ends the call and withdraws a request to stop it.
+/// Guard of a call in progress. Dropping it marks the call as ended, and withdraws a cancellation that was requested
+/// for this call.
 struct Running<'a>(&'a Calls);
 
 impl Drop for Running<'_> {

@@ -104,8 +104,8 @@ impl<'b> SharedDegrees<'b> {
     }
 }
 
-/// Grows the array so that it has an element for `id`. It adds spare capacity, so that the array is rarely moved;
-/// unused capacity costs no memory. If the memory limit forbids this, it grows only as far as needed.
+/// Grows the array so that it has an element for `id`. Adds spare capacity if the memory limit allows it, so that the
+/// array is rarely moved. Unused capacity costs no memory.
 fn grow<T: Plain>(array: &mut Buffer<T>, id: u32, purpose: &str) -> Result<()> {
     let enough = (id as usize + 1).next_multiple_of(GRANULE as usize);
     let ample = enough.next_power_of_two().max(1 << 20);

@@ -21,8 +21,8 @@ const FOUND: usize = HEAD + 2 * SAMPLED;
 
 /// Minimum number of 32-bit words of a batch for which a kernel launch pays off.
 const LEAST_BATCH: u64 = 4096;
-/// Threshold from which a degree is carried: this value is subtracted from the degree, and the id is recorded. Between
-/// two checks at most half of this value is added to any degree, so no counter overflows.
+/// Threshold from which a degree is *carried*: this value is subtracted from the degree counter, and the id is appended
+/// to a list. Between two checks at most half of this value is added to any degree, so no counter overflows.
 const CARRY: u32 = 1 << 31;
 const CARRY_EVERY: u64 = 1 << 30;
 /// Maximum number of carries in a pass over the input. Each carry reduces a degree by [`CARRY`] = 2^31.
@@ -89,8 +89,9 @@ struct Batch {
 }
 
 impl<'w> GpuCounters<'w> {
-    /// Makes counters on the GPU for the degrees of all ids below `end`. If `exact` is false and memory is too small
-    /// for all, makes counters only for the first ids. Returns `None` if memory is too small even then.
+    /// Makes counters on the GPU for the degrees of all ids below `end`. If GPU memory is too small for all of them,
+    /// makes counters only for the first ids; but if `exact` is true, returns `None` instead. Also returns `None` if
+    /// memory is too small for any batch of edges.
     ///
     /// # Errors
     /// [`Error::Lost`].

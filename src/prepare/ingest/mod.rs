@@ -16,11 +16,11 @@ use cpu::{CpuCounters, SharedDegrees};
 use gpu::GpuCounters;
 use std::ops::Range;
 
-/// Number of elements that an array indexed by id may always have, even if there are few edges. Such an array is small,
+/// Length up to which an array indexed by id is always allowed, even if there are few edges. Such an array is small,
 /// and results stay indexed by the input's ids.
 const ALWAYS_DENSE: u64 = 1 << 20;
-/// Number of elements that an array indexed by id may always have if the input declares its number of vertices. It is
-/// larger than `ALWAYS_DENSE`, because each declared vertex gets a row in the results.
+/// Length up to which an array indexed by id is always allowed if the input declares its number of vertices. This
+/// length is larger than `ALWAYS_DENSE`, because each declared vertex gets a row in the results.
 const DECLARED_DENSE: u64 = 1 << 26;
 /// Exclusive upper bound on the ids of vertices, which have 32 bits.
 const MAX_DENSE: u64 = u32::MAX as u64;
@@ -52,9 +52,9 @@ pub struct Ingested {
     pub distinct_at_most: u64,
 }
 
-/// Returns the maximum number of elements of an array indexed by id, for an input of `edges` edges; with more, ids
-/// count as sparse. `wide` says whether ids may have 64 bits; `declared` says whether the input declares its number of
-/// vertices.
+/// Returns the maximum length of an array indexed by id, for an input of `edges` edges. If the ids need a longer array,
+/// they are treated as sparse. `wide` says whether ids may have 64 bits; `declared` says whether the input declares its
+/// number of vertices.
 pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     let free = match (declared, wide) {
         (true, _) => DECLARED_DENSE,

@@ -162,7 +162,8 @@ impl Parts {
         self.parts.iter().any(|part| part.lock().spilled > 0)
     }
 
-    /// Spills the rest of all parts if some part was spilled already. Then each part can later use all memory in turn.
+    /// If any part was spilled, also spills the records of all parts that are still in memory. Then parts can be
+    /// processed one after the other, each with all memory.
     fn settle(&self) -> Result<()> {
         if !self.is_spilled() {
             return Ok(());
@@ -218,7 +219,7 @@ impl Chunk<'_> {
 #[derive(Default)]
 struct Waiting<'m> {
     chunks: Vec<Chunk<'m>>,
-    /// Number of queued chunks at which their strings are looked up.
+    /// Threshold: once this part has so many queued chunks, the strings in these chunks are looked up.
     enough: usize,
 }
 
@@ -226,7 +227,8 @@ struct Waiting<'m> {
 struct Queues<'m> {
     free: Mutex<Vec<&'m mut [u8]>>,
     waiting: Vec<Mutex<Waiting<'m>>>,
-    /// Minimum number of queued chunks at which their strings are looked up, as long as there are free chunks.
+    /// Lower bound on [`Waiting::enough`] for all parts. While there are free chunks, no part's strings are looked up
+    /// before the part has this many queued chunks.
     fewest: usize,
 }
 

@@ -69,7 +69,7 @@ pub struct NameList {
     checksum: u64,
 }
 
-/// Map between string ids and their numbers: the sorted list and the hash table, which are mapped files.
+/// Map between string ids and their numbers (raw ids): the sorted list and the hash table, which are mapped files.
 #[derive(Debug)]
 pub struct Names {
     list: NameList,

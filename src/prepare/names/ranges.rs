@@ -25,7 +25,7 @@ const MOST: u64 = 1024;
 /// Factor by which the memory for sorting a record exceeds the size of the record. The memory is for the record, its
 /// line in the list, and 32 bytes of other data.
 const TIMES: u64 = 5;
-/// Number of bytes that are written between two checks for signals.
+/// Number of bytes that are written between two checks for cancellation.
 const LOOK: usize = 16 << 20;
 
 /// All distinct strings, divided into ranges: every string of a range is smaller than every string of the next range.

@@ -15,7 +15,8 @@ const DEEP: usize = 1 << 10;
 #[derive(Default)]
 pub(super) struct SortedRange {
     records: Vec<u8>,
-    /// For each string, an eight-byte key in the upper half, and the byte offset of its record in the lower half.
+    /// For each string, a 128-bit number: the upper half is an eight-byte key of the string, and the lower half is the
+    /// byte offset of the string's record.
     order: Vec<u128>,
     /// Hash of each string, in the order of the strings.
     pub hashes: Vec<u64>,

@@ -63,7 +63,7 @@ fn tag(hash: u64) -> u64 {
 const TOGETHER: usize = 64;
 
 impl StringSet {
-    /// Adds the strings in all `batches` of records to `distinct`, except those that it already contains.
+    /// Adds the strings in all `batches` of records to `distinct`, except strings that `distinct` already contains.
     pub fn add<'r>(&mut self, distinct: &mut Distinct, batches: impl Iterator<Item = &'r [u8]>) {
         // The batches contain about as many strings as `distinct`.
         self.fill(distinct, 2 * distinct.count);

@@ -64,7 +64,7 @@ impl Table {
         Ok(Table { file, homes })
     }
 
-    /// Returns all slots of the table. An entry has the string's number in its upper half.
+    /// Returns all slots of the table. The upper half of an entry is the number (raw id) of the entry's string.
     pub fn entries(&self) -> &[u64] {
         as_u64(self.file.body()).unwrap_or_default()
     }
@@ -75,9 +75,9 @@ impl Table {
         home(self.homes, hash) as usize
     }
 
-    /// Returns the number of the string with this hash. If several strings have the same bits of the hash,
-    /// `is_one(number)` must say whether the string with this number is the wanted one. If the list does not contain
-    /// the string, the result may be `None` or the number of another string.
+    /// Returns the number (raw id) of the string with the hash `hash`. If several strings may have the same bits of the
+    /// hash, calls `is_one` with the number of each; it must return true if the string with this number is the wanted
+    /// one. If the list does not contain the string, the result may be `None` or the number of another string.
     #[inline]
     pub fn find(&self, hash: u64, is_one: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
@@ -96,7 +96,8 @@ impl Table {
     }
 }
 
-/// The pair (hash, number) of each string, divided into parts by the upper bits of the hash.
+/// For each string, the pair (hash, number), where the number is the raw id. The pairs are divided into parts by the
+/// upper bits of the hash.
 pub(super) struct Pairs {
     spill: Spill,
     bits: u32,

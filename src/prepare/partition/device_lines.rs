@@ -50,8 +50,8 @@ impl DeviceLines {
         DeviceLines { words, lines: lines[rank], parts: lines.iter().map(part).collect(), queue }
     }
 
-    /// Queues a copy of the whole `lines` (groups of 64 edges) to the memory of `rank`, as far as they fit. Returns the
-    /// run of lines that fit.
+    /// Queues a copy of `lines` (groups of 64 edges) to the memory of `rank`. If not all of them fit, only the first
+    /// ones are copied. Returns the run of copied lines.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

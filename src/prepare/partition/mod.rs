@@ -97,14 +97,14 @@ impl<'a> Partition<'a> {
         self.pool.lock().expect(words);
     }
 
-    /// Adds `memory` to the memory of the bins. Returns it unused if bins have enough memory already, or if it is
-    /// smaller than a chunk.
+    /// Adds `memory` to the memory of the bins. Returns `memory` unused if the bins have enough memory already, or if
+    /// `memory` is smaller than a chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         self.pool.lock().adopt(memory)
     }
 
-    /// Makes the bins store sorted rows that do not fit their chunks in other memory, instead of the spill file. The
-    /// memory plan must include this memory.
+    /// From now on, sorted rows that do not fit the chunks of their bins are stored in other memory, never in the spill
+    /// file. The memory plan must include this other memory.
     pub fn keep_rows_in_memory(&mut self) {
         self.rows_have_memory = true;
     }
@@ -130,9 +130,8 @@ impl<'a> Partition<'a> {
         BinReader { partition: self, part, block: self.bins.block_of[b] }
     }
 
-    /// Releases the memory pages of the bins of block `block`. All edges in these bins must have been read, and `rows`,
-    /// the block's staged rows, are dropped with their memory. All pages are released in one call, so that whole huge
-    /// pages are released.
+    /// Releases the memory pages of the bins of block `block`, and drops `rows`, the block's staged rows. All edges in
+    /// these bins must have been read. All pages are released in one call, so that whole huge pages are freed.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
         let mut chunks = self.pool.lock().take_read(block);
         chunks.extend(rows.into_iter().flat_map(StagedRows::into_chunks));

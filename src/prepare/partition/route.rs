@@ -45,9 +45,9 @@ pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usiz
 }
 
 /// Estimates the relative number of edges in the rows of each block. In the model, both ends of an edge are drawn with
-/// probabilities proportional to degree. So the fraction of a vertex's edges that lead to earlier vertices equals the
-/// earlier vertices' fraction of all edge ends. The upper bounds in the layout can't be used instead: with them the
-/// first rank, which owns the hubs, would get half of its fair share.
+/// probabilities proportional to degree. So if earlier vertices have a fraction `f` of all edge ends, then a fraction
+/// `f` of a vertex's edges have an earlier vertex as their other end. The upper bounds in the layout can't be used
+/// instead: with them the first rank, which owns the hubs, would get half of its fair share.
 fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     let mut runs = runs.iter().peekable();
     let (mut ends, mut at) = (0.0f64, 0);
@@ -146,7 +146,7 @@ impl<'r, 'a> Route<'r, 'a> {
     }
 
     /// Adds a run of lines (groups of 64 edges) to bin `bin`. The lines are already on the GPU of the rank that owns
-    /// the bin. If that rank is not this one, the run is reported to it.
+    /// the bin. If that rank is not this one, a message tells it about the run.
     pub(super) fn send_run(&self, lane: usize, bin: usize, run: LineRun) -> Result<()> {
         if self.owners[bin] == self.rank {
             self.partition.add_run(bin, run);

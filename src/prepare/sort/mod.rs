@@ -68,8 +68,9 @@ pub fn bytes(entries: u64, rows: u64, chunk: u64, weighted: bool) -> u64 {
 }
 
 /// Counts the edges of each row of the bin, and assigns each row a range of one array. Writes the start of each range
-/// to `ends`, followed by the end of the last. A range is as long as the row has edges, but at most `most(row)`, the
-/// number of vertices with smaller ids than the row's vertex. Returns the total number of edges, including duplicates.
+/// to `ends`, followed by the end of the last. The length of a row's range is the number of edges of the row, but at
+/// most `most(row)`: the number of vertices with smaller ids than the row's vertex. Returns the total number of edges,
+/// including duplicates.
 fn start_rows(
     bin: &BinReader<'_, '_>,
     rows: usize,

@@ -2,8 +2,9 @@
 //!
 //! An entry is a 64-bit word with the neighbour in its high half and the weight in its low half. The bit patterns of
 //! weights compare like the weights, so in a sorted row the first entry of each neighbour has its smallest weight. A
-//! row with at least as many edges as there are vertices with smaller ids is not sorted. Instead it is an array while
-//! it is filled, with an element for each smaller id, which stores the smallest entry of this neighbour.
+//! row with at least as many edges as there are vertices with smaller ids is not sorted. Instead, while the row is
+//! filled, it is an array with one element for each smaller id. The element is the smallest entry with this id as its
+//! neighbour.
 
 use super::{SortBin, Sorted, SortedRows, sort_row, start_rows};
 use crate::error::Result;

@@ -1,5 +1,5 @@
-//! Batches of consecutive entries (neighbours in rows) of the lower half. The entries of a batch are sorted by the bins
-//! of the upper half to which they belong.
+//! Batches of consecutive entries (neighbours in rows) of the lower half. Entry `v` of lower row `u` becomes entry `u`
+//! of upper row `v`. The entries of a batch are sorted by the bins of these upper rows.
 
 use crate::graph::{Bins, Block, BlockStore};
 use std::ops::Range;
@@ -60,8 +60,8 @@ impl<'a> PassTarget<'a> {
         self.bins.spans[self.range.start].rows.start..self.bins.spans[self.range.end - 1].rows.end
     }
 
-    /// Returns the index range of those `entries` that belong to the upper rows `rows`. `entries` is the lower row
-    /// `row` or a part of it.
+    /// Returns the index range of those `entries` (neighbours) whose upper rows are in `rows`. `entries` is the lower
+    /// row `row` or a part of it.
     #[inline]
     fn of(&self, row: u32, entries: &[u32], rows: &Range<u64>) -> Range<usize> {
         if self.is_all {
@@ -85,8 +85,8 @@ impl Batch {
     }
 
     /// Calls `each` for every row that is at least partly in the batch, with two arguments: the row's index in the
-    /// graph, and an index range in the block. The range contains those entries of the row and the batch that belong to
-    /// `target`.
+    /// graph, and an index range in the block. The range contains those of the batch's entries in this row whose upper
+    /// rows `target` includes.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &PassTarget<'_>, mut each: impl FnMut(u32, Range<usize>)) {
         let rows = target.rows();

@@ -45,8 +45,8 @@ pub(super) fn rows_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     4 * (rows + entry_words(weighted) * entries)
 }
 
-/// Returns the size in bytes of one bin's entries in all batches, and of the position in each of the `batches` at which
-/// they start.
+/// Returns the size in bytes of one bin's entries in all batches, plus 4 bytes for each of the `batches`: the position
+/// at which the bin's entries start in this batch.
 pub(super) fn bin_bytes(entries: u64, batches: u64, weighted: bool) -> u64 {
     4 * (entry_words(weighted) * entries + batches)
 }

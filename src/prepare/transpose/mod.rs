@@ -1,4 +1,5 @@
-//! Builds the upper half of all rows from the lower half.
+//! Builds the upper half of all rows (for each vertex, its neighbours with larger ids) from the lower half (for each
+//! vertex, its neighbours with smaller ids).
 //!
 //! The lower half has no duplicates, and its rows are read in ascending order of their vertices. For each entry `v` of
 //! each row `u`, in this order, `u` is appended to the upper row of `v`. So upper rows are ascending and have no

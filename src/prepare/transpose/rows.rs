@@ -28,7 +28,7 @@ impl RowBuilder {
         Ok(RowBuilder { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }
 
-    /// Builds and writes the rows of `bins`, which must all belong to one block.
+    /// Builds and writes the rows of `bins`, which must all be bins of the same block.
     fn append_bins(&mut self, placed: &PlacedEntries<'_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
         let mut before = files.written.entries;
         for bin in bins.clone() {

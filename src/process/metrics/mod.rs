@@ -75,8 +75,8 @@ pub struct Span {
     pub name: String,
     /// Start of the stage, in seconds since the start of the run.
     pub from: f64,
-    /// End of the stage, in seconds since the start of the run. If the stage is still running or was killed, it is the
-    /// time at which the file was last written.
+    /// End of the stage, in seconds since the start of the run. For a stage that is still running or was killed, this
+    /// is the time of the last write of the file.
     pub to: f64,
     /// Whether the stage has finished.
     pub done: bool,
@@ -87,7 +87,7 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "SampleRow", into = "SampleRow")]
 pub struct Sample {
-    /// Value of [`RunMetrics::number`] of the run that the sample belongs to.
+    /// Run during which the sample was taken: its [`RunMetrics::number`].
     pub run: u64,
     /// End of the interval, in milliseconds since the start of the run.
     pub at: u64,
@@ -107,7 +107,7 @@ pub struct Sample {
     pub sent: u64,
     /// Energy in millijoules; 0 if it can't be read.
     pub energy: u64,
-    /// Time in which the GPU was busy, in milliseconds; 0 if it can't be read.
+    /// GPU busy time in milliseconds; 0 if it can't be read.
     pub gpu: u64,
 }
 

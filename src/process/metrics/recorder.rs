@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Intervals between writes of `metrics.json`: in the first minute of a run, and later.
 const WRITE_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// Minimum age of `metrics.json` at which the beginning of a stage rewrites it.
+/// Minimum age of `metrics.json` for a rewrite of the file at the beginning of a stage.
 const REWRITE_AFTER: Duration = Duration::from_millis(10);
 
 /// Recorder of the current run's metrics. It records nothing until [`Self::begin`] has set the workdir and the first

@@ -20,8 +20,8 @@ const METERED: Duration = Duration::from_secs(2);
 pub struct Measured {
     /// Energy in joules; 0 if it can't be read.
     pub joules: f64,
-    /// Fraction of the time in which the GPU was busy, from 0 to 1; `None` if the device is not a GPU or does not
-    /// report it.
+    /// GPU utilisation, the fraction of time that the GPU was busy, from 0 to 1; `None` if the device is not a GPU or
+    /// does not report it.
     pub busy: Option<f64>,
 }
 

@@ -30,7 +30,7 @@ const DRAW: Duration = Duration::from_millis(200);
 /// Interval between writes of `status.json`, and between samples of the rate.
 const STATUS: Duration = Duration::from_secs(1);
 
-/// Minimum duration of a stage for a line on stderr.
+/// Minimum duration of a stage for a line on stderr. Shorter stages that finish are reported only in `run.log`.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// Progress of a whole job. Dropping it stops the progress thread and writes the final status.

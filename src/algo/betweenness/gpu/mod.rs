@@ -13,14 +13,14 @@ use state::{Pull, SHARES, State, Step};
 
 pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 
-/// Inverse of a threshold. A source pulls (adds up values along the rows of the vertices that it has not reached) if
-/// its last level is large: if the level has more than [`FEW`] row entries, and more than 1/`SPARSE` of this sum: the
-/// number of vertices, plus the number of row entries of unreached vertices.
+/// Inverse of the threshold for pulling: adding up values along the rows of the vertices that a source has not reached.
+/// A source pulls if its last level has more than `n / SPARSE` row entries, and more than [`FEW`]. Here `n` is the
+/// number of vertices plus the number of row entries of unreached vertices.
 const SPARSE: u64 = 32;
-/// Maximum number of row entries of a level from which a source never pulls.
+/// Number of row entries up to which a level is small, so that its source pushes.
 const FEW: u64 = 1 << 12;
 
-/// Inverse of a threshold. If fewer than 1/`LOOKED_UP` of the row entries lead to neighbours whose values are needed, a
+/// Inverse of a threshold. If fewer than 1/`LOOKED_UP` of the row entries are neighbours whose values are needed, a
 /// kernel first tests which neighbours these are, and reads only their values.
 const LOOKED_UP: u64 = 4;
 
@@ -32,9 +32,9 @@ struct Front {
     levels: u64,
     /// Number of vertices that the source has reached.
     reached: u64,
-    /// Number of row entries of the last level, in the direction of its out-edges.
+    /// Total out-degree of the vertices in the last level.
     leaving: u64,
-    /// Number of row entries of the unreached vertices, in the direction of their in-edges.
+    /// Total in-degree of the vertices that the source has not reached.
     unreached: u64,
 }
 

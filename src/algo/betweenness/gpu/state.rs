@@ -37,12 +37,13 @@ const _: () = assert!(constant(TEXT, "PIECE") as usize == PIECE, "the order of s
 const COUNTS: u32 = constant(TEXT, "COUNTS");
 pub(super) const SHARES: u32 = constant(TEXT, "SHARES");
 const NOTHING: u32 = constant(TEXT, "NOTHING");
-/// Number of threads that push along one row: along a long row, and along a short row.
+/// Number of threads that push along one row: first for a long row, then for a short row.
 const PUSHING: [u32; 2] = [32 * THREADS, 32];
 /// Maximum number of entries of a row that a single lane adds up.
 const FEW: u32 = constant(TEXT, "FEW");
-/// Inverse of a threshold. If more than 1/`SEARCHES` of all vertices precede the first vertex that has a share, a pull
-/// searches each row for its first neighbour that can have one.
+/// Inverse of a threshold for pulls of shares. The vertices before [`Pull::Shares`]'s `first` have no share. If they
+/// are more than 1/`SEARCHES` of all vertices, a pull skips them: it searches every row that is not short for the first
+/// neighbour that is not one of them.
 const SEARCHES: u32 = 256;
 /// Granularity of the number of vertices that may have long rows: the number is rounded up to a multiple of this.
 const LONGS: usize = 256;
@@ -71,7 +72,7 @@ fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
         + slice_bytes::<Found>(1)
 }
 
-/// Totals of a step, which the kernels describe. The memory layout must match `Found` in the kernels.
+/// Totals of a step. The kernel source describes the fields. The memory layout must match `Found` in the kernels.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Found {
@@ -110,7 +111,7 @@ pub(super) struct SearchArguments {
     pub long_end: u32,
 }
 
-/// The vertices that a launch visits. The memory layout must match `Visited` in the kernels.
+/// List of the vertices that one kernel launch processes. The memory layout must match `Visited` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Visited {
@@ -141,7 +142,8 @@ struct Kernels {
 
 /// The vertices that some sources reached in the same step.
 pub(super) struct Step {
-    /// Ranges of the step's vertices in two lists: the vertices with long rows, and the vertices with short rows.
+    /// Ranges of the step's vertices in the list of vertices with long rows, and in the list of vertices with short
+    /// rows.
     pub places: [Range<u32>; 2],
     /// Bit mask of the sources.
     pub sources: u32,
@@ -159,8 +161,8 @@ pub(super) enum Pull {
     /// Path counts of in-neighbours.
     Counts,
     /// Shares of out-neighbours. The share of a vertex is (1 + dependency) / path count; vertices before `first` have
-    /// none. If `looks` is true, the kernel tests whether a neighbour has a share before it reads it. This pays off if
-    /// few neighbours have one.
+    /// none. If `looks` is true, the kernel tests whether a neighbour has a share before it reads the share. This pays
+    /// off if few neighbours have shares.
     Shares { first: u32, looks: bool },
 }
 
@@ -364,8 +366,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Adds up the values that `pull` selects (path counts or shares) of the neighbours of each vertex in the two
-    /// lists: vertices with long rows, and vertices with short rows.
+    /// For each vertex in the two lists, adds up the values of its neighbours that `pull` selects (path counts or
+    /// shares). The first list contains vertices with long rows, the second vertices with short rows.
     pub(super) fn pull(&mut self, pull: Pull, [longs, shorts]: [Visited; 2]) -> Result<()> {
         let (way, pull) = match pull {
             Pull::Counts => (In, [0, 0, 1, 0]),
@@ -434,7 +436,7 @@ fn each_warp(count: u32, warps: u32) -> u32 {
     }
 }
 
-/// Returns a grid of `blocks` blocks. The GPU starts a block when another one ends.
+/// Returns launch dimensions with `blocks` thread blocks, which may be more than the GPU runs at once.
 pub(super) fn blocks(blocks: u32) -> Grid {
     Grid { blocks, threads: THREADS, shared: 0 }
 }

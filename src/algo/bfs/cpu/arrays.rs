@@ -44,8 +44,8 @@ impl BfsArrays {
         Ok(BfsArrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), arrived, claims })
     }
 
-    /// Starts a search from `root`: only the root is reached, and it is the frontier. Bits after the last vertex are
-    /// set, as if they were reached vertices.
+    /// Initializes the arrays for a search from `root`: only the root is reached, and the root is the frontier. In the
+    /// bitmaps, the unused bits after the last vertex are set, like those of reached vertices.
     pub fn begin(&mut self, graph: &CpuGraph<'_>, root: u32) {
         let vertices = graph.own.vertices;
         for bits in &mut self.bits {

@@ -95,7 +95,7 @@ fn in_rows(
     hits
 }
 
-/// Makes the first neighbour of each vertex whose bit is set in `hits` the parent of that vertex.
+/// For each vertex whose bit is set in `hits`, stores its first neighbour as its parent.
 #[inline]
 fn write(parents: &[AtomicU32], first: &[u32], hits: u64) {
     if hits == u64::MAX && parents.len() == 64 {

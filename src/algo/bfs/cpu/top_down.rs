@@ -46,7 +46,7 @@ fn most_claims(vertices: u64) -> u64 {
     ROUND.min(vertices)
 }
 
-/// Counts of a step: of the whole step, or of the work of one thread or rank.
+/// Counts of a whole step, or of the part of a step that one thread or one rank performs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StepCounts {
     /// Number of newly reached vertices.
@@ -260,8 +260,8 @@ impl ThreadClaims {
     }
 }
 
-/// The list of a frontier, divided into slices of equal length, with the number of edges before each slice. A thread
-/// uses it to find the tail of an edge from the index of the edge.
+/// The list of a frontier, divided into slices of equal length, with the number of edges before each slice. The slices
+/// are used to find the tail of an edge from the index of the edge.
 pub struct Slices<'s> {
     /// Number of edges before each slice, followed by the total number of edges.
     pub before: &'s [AtomicU64],

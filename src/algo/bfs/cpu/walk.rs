@@ -35,7 +35,7 @@ pub struct BfsWalk<'s> {
     /// Counts of the current step and of the next one. The two elements swap roles after each step.
     sums: [StepSums; 2],
     stopped: AtomicBool,
-    /// Minimum number of vertices or edges of a frontier for which all threads take part in a top-down step.
+    /// Number of vertices or edges of a frontier from which all threads take part in a top-down step.
     bound: AtomicU64,
     /// Frontier after steps that the first thread took alone. The first thread writes it for the other threads.
     agreed: Mutex<Option<Frontier>>,
@@ -137,7 +137,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Records a level; called by the first thread.
+    /// Adds the step from `frontier` to the statistics of the search. Only the first thread calls it.
     fn record(&self, frontier: &Frontier, step: Step, StepCounts { checked, bytes, .. }: StepCounts, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
         let level = BfsLevel { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
@@ -267,7 +267,7 @@ impl<'s> BfsWalk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Divides the list of the frontier into slices, and counts this rank's edges before each. Every thread calls it.
+    /// Divides the frontier's list into slices, and counts this rank's edges before each. All threads must call it.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -288,7 +288,7 @@ impl<'s> BfsWalk<'s> {
         slices
     }
 
-    /// Takes a top-down step. Returns true if it wrote the next frontier as a list. All threads of all ranks call it.
+    /// Takes a top-down step. Returns true if it listed the next frontier. All threads of all ranks must call it.
     fn top_down(
         &self,
         thread: usize,

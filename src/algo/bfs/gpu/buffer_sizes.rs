@@ -9,12 +9,12 @@ use crate::graph::direction::Direction;
 pub(super) const CHUNK: u64 = constant(BFS.1, "BFS_CHUNK") as u64;
 /// Number of threads per block of a search.
 pub(super) const THREADS: u32 = constant(BFS.1, "BFS_THREADS");
-/// Minimum degree from which a vertex has a 32-bit counter of leaves (neighbours with one edge). Other vertices have a
-/// counter of one byte.
+/// Minimum degree of vertices with a 32-bit counter of leaves (neighbours with one edge). Other vertices have a counter
+/// of one byte.
 pub(super) const MANY: u64 = 256;
 
-/// Maximum number of levels per launch. After each launch the host reads the records of these levels and checks for a
-/// stop request.
+/// Maximum number of levels per launch. After each launch the host reads the records of these levels and calls the
+/// cancellation check.
 pub(super) const RECORDS: u32 = 1 << 12;
 /// Maximum number of entries of a queue. If a frontier does not fit, the next step is bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;

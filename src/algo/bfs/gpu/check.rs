@@ -11,7 +11,7 @@ use crate::graph::ids::Vertex;
 /// Number of words that the kernels report: whether a rule is broken, the depth, and the number of reached vertices.
 const FOUND: u64 = 3;
 
-/// Mark of a vertex whose level has not been computed yet.
+/// Value in `marks` for a vertex whose level has not been computed yet.
 const UNKNOWN: u8 = constant(CHECK.text, "UNKNOWN") as u8;
 
 /// Arguments of the kernels that check trees. The layout must match the struct `Check` in `kernels/bfs_check.cu`.
@@ -31,7 +31,7 @@ const _: () = assert!(size_of::<CheckArguments>() == 112);
 
 /// The kernels that check trees, and their memory.
 pub(super) struct TreeCheck {
-    /// Kernels that mark levels, check edges, and sum up, in this order.
+    /// Three kernels, in this order: one computes the levels of vertices, one checks edges, and one computes totals.
     kernels: [Kernel; 3],
     /// The level of each vertex, with flags.
     marks: DeviceSlice<u8>,
@@ -74,7 +74,7 @@ impl TreeCheck {
     }
 
     /// Checks the tree of the last search, which began at `root`. Returns the number of reached vertices and the depth;
-    /// `None` if a rule is broken or the tree is deeper than the kernels can mark.
+    /// `None` if a rule is broken or the tree has more levels than the kernels can represent.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -159,8 +159,9 @@ fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     }
 }
 
-/// Finds vertex bounds. Vertices are in the order of descending degree, so each bound is the exclusive end of the
-/// vertices with a property: more than one edge, many edges, or neighbours in a certain head array.
+/// Finds three kinds of bounds: the exclusive end of the vertices with more than one edge, of those with many edges,
+/// and, for each head array, of those with neighbours in the array. Vertices are in the order of descending degree, so
+/// each of these groups is at the start.
 fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
     let queue = &workspace.queue;

@@ -7,7 +7,7 @@
 //! after the first. The first head array stores up to four neighbours per vertex, the next array the next four. Most
 //! vertices find their parent there, so their rows are not read.
 //!
-//! One launch runs up to `buffer_sizes::RECORDS` levels of a search. Then the host checks for a stop request and
+//! One launch runs up to `buffer_sizes::RECORDS` levels of a search. Then the host calls the cancellation check and
 //! launches again. Ranks with one GPU each on one machine search together (`peers`): each GPU stores all rows or, if
 //! they do not fit, rows are spread over the GPUs (`spread`).
 #![allow(unsafe_code)] // kernel launches
@@ -71,8 +71,8 @@ pub struct Tuning {
     pub rows_on_host: bool,
     /// Whether rows are spread over the GPUs that search together even if all rows fit on each.
     pub rows_spread: bool,
-    /// Minimum number of edges of a frontier whose top-down step may skip writing the reached vertices to a queue. It
-    /// skips this if the next step is likely to be bottom-up. With fewer edges, a queue costs little.
+    /// Minimum number of frontier edges from which a top-down step may omit the queue of reached vertices. The step
+    /// omits the queue if the next step is likely to be bottom-up. With fewer edges, writing a queue costs little.
     pub least_unqueued: u32,
     /// Base of the threshold, in edges, from which GPUs that search together divide a frontier among themselves. The
     /// threshold is this number plus one edge for every 32 vertices. Below it, each GPU follows all edges of the
@@ -112,7 +112,7 @@ pub struct GpuSearch<'a> {
     memory: BfsMemory,
     /// Link to the GPUs of the other ranks, if they search together.
     peer_gpus: Option<PeerGpus<'a>>,
-    /// Events that mark the start and the end of a search.
+    /// CUDA events at the start and the end of a search.
     clock: [Event; 2],
     /// Kernels that check trees; `None` if the host checks trees.
     tree_check: Option<TreeCheck>,
@@ -329,8 +329,8 @@ impl<'a> GpuSearch<'a> {
         Ok(records)
     }
 
-    /// Converts the records of a search from `root` to levels. A leaf (a vertex with one edge) is counted when its
-    /// neighbour is processed, so it belongs to the next level.
+    /// Converts the records of a search from `root` to levels. Kernels count a leaf (a vertex with one edge) when they
+    /// process its neighbour. So the leaves of a level are in the record of the previous level.
     fn levels(&self, root: Vertex, mut records: Vec<LevelRecord>, seconds: f64) -> Vec<BfsLevel> {
         let graph = &self.placed.graph;
         // The root is counted as a leaf of its neighbour.

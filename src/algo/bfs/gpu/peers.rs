@@ -14,8 +14,8 @@ use crate::graph::direction::Direction;
 use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
 
-/// Byte offsets in the GPU memory (arena) of a rank: two bitmaps, the barriers, the parents, and each half of the
-/// rows. If a GPU stores only a part of a half, the offset is that at which the half's first entry would be.
+/// Byte offsets in the GPU memory (arena) of a rank: two bitmaps, the barriers, the parents, and each half of the rows.
+/// If a GPU stores only a part of a half, the offset is where the first entry of the whole half would be.
 type Offsets = [u64; 6];
 
 /// Access to the memory of the GPUs of all ranks, for GPUs that search together.

@@ -35,7 +35,7 @@ pub struct ClaimExchange {
     pub ranks: RankExchange,
     /// Claims collected for each rank.
     pieces: Vec<Vec<u64>>,
-    /// Buffer of a message to all ranks.
+    /// Buffer for a message to all ranks.
     message: Buffer<u64>,
     exchanged: RankTraffic,
 }
@@ -45,14 +45,14 @@ fn claims_bytes(ranks: usize) -> u64 {
     8 * (PIECE * ranks) as u64
 }
 
-/// Returns the maximum length, in words, of a message about reached vertices. It is large enough for a list after a
-/// narrow step (a step of few edges), when ranks never send a bitmap.
+/// Returns the maximum length, in words, of a message about reached vertices. This length is also enough after a narrow
+/// step (a step of few edges), when ranks always send a list.
 fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
 
-/// Returns the host memory, in bytes, of a [`ClaimExchange`] on the rank that `own` describes, in a job on `nodes`
-/// machines.
+/// Returns the host memory, in bytes, that a [`ClaimExchange`] needs on a rank in a job on `nodes` machines. `own` says
+/// which vertices the rank owns.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     let ranks = own.ranks;
     RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64
@@ -94,10 +94,10 @@ impl ClaimExchange {
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
 
-    /// Sends the vertices of this rank that a step reached to all ranks, and sets the bits of the vertices that other
-    /// ranks reached. Returns the sum of the counts of all ranks. After a narrow step (a step of few edges), also
-    /// returns the vertices that other ranks reached and whose rows all ranks share. Collective: all ranks must call
-    /// it.
+    /// Sends all ranks the list or bitmap of this rank's vertices that a step reached, and sets the bits of the
+    /// vertices that other ranks reached. Returns the sum of the counts of all ranks. After a narrow step (a step of
+    /// few edges), also returns the vertices that other ranks reached and whose rows all ranks share. Collective: all
+    /// ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -214,7 +214,7 @@ impl ClaimRound<'_> {
     }
 }
 
-/// Receiver of other ranks' claims of this rank's vertices.
+/// Processes the claims of this rank's vertices that arrive from other ranks.
 struct ArrivingClaims<'x> {
     graph: &'x CpuGraph<'x>,
     reached: &'x [AtomicU64],
@@ -259,7 +259,7 @@ struct Incoming {
 
 impl Incoming {
     /// Reads the next words of a message. Calls `header(index, word)` for each header word after the format code.
-    /// Returns those words that follow the header, preceded by the index of the first of them in the message body.
+    /// Returns (index in the message body of the first word after the header, words after the header).
     fn rest<'w>(&mut self, words: &'w [u64], mut header: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
         let head = HEADER.saturating_sub(self.words).min(words.len());
         for (number, &word) in (self.words..).zip(&words[..head]) {

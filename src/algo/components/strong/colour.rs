@@ -1,11 +1,11 @@
 //! Divides vertices into classes by colour, and finds a component in each class.
 //!
 //! Each vertex has a label, and takes the largest label that reaches it as its colour. Vertices of one component have
-//! the same colour. The vertex that the label belongs to is the root of the colour: it reaches all vertices of the
-//! colour. The vertices that reach it back are its component. The other vertices of the colour become a class of the
-//! next round. Classes shrink fast: on average, half of the vertices that reach a vertex get another colour or join a
-//! component. So the number of rounds grows with the logarithm of the number of vertices. Labels are hashes. If
-//! labels descended with the vertices, a chain of components would take one round per component.
+//! the same colour. The vertex with this label is the root of the colour: it reaches all vertices of the colour. The
+//! vertices of the colour that also reach the root form the root's component. The other vertices of the colour become
+//! a class of the next round. Classes shrink fast: on average, half of the vertices that reach a vertex get another
+//! colour or join a component. So the number of rounds grows with the logarithm of the number of vertices. Labels are
+//! hashes. If labels descended with the vertices, a chain of components would take one round per component.
 
 use super::search::{Changed, LIVE, Search, Unpacked, View, Visited, Workers};
 use crate::algo::rows::{Batch, FEW, SPARSE};
@@ -20,9 +20,9 @@ fn label(v: u32) -> u32 {
     hash ^ hash >> 15
 }
 
-/// Assigns each live vertex (one that is in no component yet) to a new class: the largest label that reaches it
-/// within its present class. In the first round only the pivot has a label, and vertices that it does not reach are
-/// in class 0. Collective.
+/// Assigns each live vertex (one that is in no component yet) to a new class, identified by the largest label that
+/// reaches the vertex within its present class. In the first round only the pivot has a label, and vertices that it
+/// does not reach are in class 0. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
@@ -81,7 +81,8 @@ fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Bat
     });
 }
 
-/// For each class, makes a component of its root and of all its vertices that reach the root. Collective.
+/// Makes one component per class, which consists of the root and of all vertices of the class that reach the root.
+/// Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be

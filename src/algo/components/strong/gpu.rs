@@ -22,12 +22,12 @@ const TEXT: &str = include_str!("../../../../kernels/strong.cu");
 
 /// Purpose of the GPU memory, as named in error messages.
 const PURPOSE: &str = "strong [components] on this graph, with all its rows";
-/// Minimum number of row entries of a vertex that kernels put into a separate list.
+/// Minimum number of row entries with which kernels put a vertex into a separate list.
 const LONG: u64 = constant(FRONTIER.1, "LONG") as u64;
 /// Maximum number of vertices in a step that a single thread block executes alone.
 const NARROW: u32 = constant(TEXT, "NARROW");
-/// Kernel arguments in place of a [`Phase`]: for the step that counts neighbours before trimming, and for the one
-/// that lists the live vertices before the first phase.
+/// Values of the kernel argument that otherwise contains a [`Phase`]: one for the step that counts neighbours before
+/// trimming, and one for the step that lists the live vertices before the first phase.
 const COUNT: u32 = constant(TEXT, "COUNT");
 const START: u32 = constant(TEXT, "START");
 
@@ -267,7 +267,7 @@ impl<'g> GpuSearch<'g> {
         Ok(&self.host)
     }
 
-    /// Returns the components, and frees the GPU. No vertex may be live.
+    /// Returns the components, and frees the GPU. Every vertex must be in a component.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

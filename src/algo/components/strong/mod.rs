@@ -74,7 +74,7 @@ struct Progress {
     phase: Phase,
     /// Number of complete rounds.
     rounds: u64,
-    /// Seconds that the trial has taken so far, including earlier runs.
+    /// Time that the trial has taken so far, in seconds, including earlier runs.
     seconds: f64,
 }
 
@@ -129,7 +129,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Executes a phase. If a stop interrupts it, the components and classes found so far are valid. Collective.
+    /// Executes a phase. If the phase is cancelled, the components and classes found so far are valid. Collective.
     fn advance(&mut self, phase: Phase, is_first: bool, workers: Workers<'_>) -> Result<()> {
         match (self, phase) {
             (Engine::Gpu(search), _) => search.advance(phase, is_first),
@@ -139,7 +139,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the components and classes of all vertices, which may come from the GPU.
+    /// Returns the components and classes of all vertices, copied from the GPU if the phases run there.
     fn gather(&mut self) -> Result<&[u32]> {
         match self {
             Engine::Cpu(search) => Ok(plain(&mut search.of)),
@@ -147,7 +147,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the components, and frees all other memory. No vertex may be live.
+    /// Returns the components, and frees all other memory. Every vertex must be in a component.
     fn finish(self) -> Result<Buffer<u32>> {
         match self {
             Engine::Cpu(search) => Ok(search.of.into_plain()),

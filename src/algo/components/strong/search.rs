@@ -1,4 +1,4 @@
-//! The arrays of a search for strongly connected components, and the step that all of its phases take.
+//! The arrays of a search for strongly connected components, and the step of which all of its phases consist.
 
 use crate::algo::bits::{set, set_alone};
 use crate::algo::round::{self, agree};
@@ -79,7 +79,7 @@ impl View<'_> {
     }
 }
 
-/// The vertices that a step visits.
+/// The list of vertices that a step processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visited {
     /// The vertices that the last step found.
@@ -88,7 +88,7 @@ pub(super) enum Visited {
     Live,
 }
 
-/// Kind of value per vertex that a step changes, and that ranks send each other.
+/// The value per vertex that a step changes, and that ranks send each other after the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changed {
     /// The component of the vertex, which replaces its class.
@@ -121,8 +121,8 @@ pub(super) struct Search<'g> {
 }
 
 impl<'g> Search<'g> {
-    /// Allocates the arrays, with every vertex live, and then calls `rows`, which divides the vertices among ranks.
-    /// Collective.
+    /// Allocates the arrays, with every vertex live (in no component yet), and then calls `rows`, which must divide
+    /// the vertices among the ranks and return the rows. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -155,7 +155,7 @@ impl<'g> Search<'g> {
         live.len()
     }
 
-    /// Appends a vertex to the list that the next step visits.
+    /// Appends a vertex to the list that the next step processes.
     pub(super) fn find(&mut self, v: u32) {
         self.list.batch().push(v, self.rows.entries(v as usize));
     }
@@ -168,9 +168,10 @@ impl<'g> Search<'g> {
         live.vertices().iter().copied().max_by_key(|&v| (pairs(v), Reverse(v)))
     }
 
-    /// Calls `visit` with each vertex of a list. `visit` reads the row of the vertex in direction `way`, and pushes
-    /// the vertices that it finds to its batch. Afterwards `list` contains these vertices. Every rank visits all
-    /// vertices of a small list. A large list is divided among the ranks. Collective.
+    /// Executes a step: calls `visit` with each vertex of the list that `visited` selects. `visit` must read the row
+    /// of the vertex in direction `way`, and append the vertices that it finds to the given batch. Afterwards `list`
+    /// contains all vertices that were found. Every rank processes the whole list if it is small. A large list is
+    /// divided among the ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -230,8 +231,8 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
-    /// Sends to all ranks the values of the vertices that this rank has found, and receives those of the others.
-    /// Collective.
+    /// Sends the components or colours of the vertices that this rank has found to all other ranks, and receives
+    /// theirs. Collective.
     fn exchange(&mut self, changed: Changed, comm: &Comm) {
         let Search { rows, of, marks, list, next, queued, .. } = self;
         for &mut v in list.vertices() {

@@ -37,8 +37,8 @@ fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
     (of.iter().map(|root| smallest[root]).collect(), progress.rounds)
 }
 
-/// Returns the smallest vertex of the component of each vertex, computed from the sets of vertices that each vertex
-/// reaches.
+/// Returns, for each vertex, the smallest vertex of its component. Computes it from the sets of vertices that each
+/// vertex reaches.
 fn by_reach(model: &Model) -> Vec<u32> {
     let reach = |first: u32| {
         let mut reached = vec![false; model.vertices() as usize];

@@ -18,12 +18,12 @@ use std::sync::atomic::Ordering::Relaxed;
 const PART: usize = 2048;
 /// Prefetch distance, in entries of a row.
 const PREFETCH_DISTANCE: usize = 16;
-/// Number of vertices between two checks for signals in passes by one thread.
+/// Number of vertices that a single-threaded pass processes between two cancellation checks.
 const STRIDE: usize = 1 << 20;
 
-/// Mark of an articulation point: removing the vertex splits its component.
+/// Mark bit of an articulation point: a vertex whose removal splits its component.
 const POINT: u32 = 1;
-/// Mark of a vertex whose edge to its parent is a bridge: removing the edge splits the component.
+/// Mark bit of a vertex whose edge to its parent is a bridge: an edge whose removal splits the component.
 const BRIDGE: u32 = 2;
 
 /// The articulation points and bridges of a graph.

@@ -1,5 +1,5 @@
 //! Finds a cycle among the vertices that a depth-first search reached: a cycle of several vertices, or a self-loop.
-//! Rows contain no self-loops, so these are found in the first pass over the input or in another pass.
+//! Rows contain no self-loops. So self-loops are found while the input is read, in the first pass or in another one.
 
 use super::strong::Strong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
@@ -13,7 +13,7 @@ use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 
-/// A cycle among the reached vertices, as far as it is known.
+/// What is known about cycles among the reached vertices.
 pub(in crate::algo::dfs) enum Cycle {
     /// There is no cycle. A topological order exists.
     No,
@@ -21,7 +21,7 @@ pub(in crate::algo::dfs) enum Cycle {
     Loop(InputId),
     /// A cycle of at least two vertices. Each has an edge to the next one, and the last has an edge to the first.
     Of(Buffer<u32>),
-    /// There is no cycle except possibly self-loops: it is unknown whether a reached vertex has one.
+    /// There is no cycle of two or more vertices. It is unknown whether a reached vertex has a self-loop.
     Unknown,
 }
 
@@ -62,8 +62,8 @@ impl Cycle {
         })
     }
 
-    /// Returns the self-loop at the reached vertex with the smallest id, or [`Cycle::No`]. `pairs` is the result of
-    /// looking for self-loops in the input.
+    /// Returns the self-loop of the reached vertex with the smallest id among those that have one, or [`Cycle::No`] if
+    /// none has. `pairs` is the result of looking for self-loops in the input.
     pub fn by_loops(pairs: &PairCounts, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
@@ -89,7 +89,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the value that represents the vertex at index `place` of the cycle in id columns.
+    /// Returns the value by which id columns represent the vertex at index `place` of the cycle.
     pub fn number(&self, place: u64, ids: &InputIds) -> u64 {
         match self {
             Cycle::Of(vertices) => ids.number(Vertex(vertices[place as usize])),
@@ -105,7 +105,7 @@ impl Cycle {
 }
 
 impl ReachedVertices<'_> {
-    /// Returns true if the vertex with dense id `id` was reached. Also works for a vertex without edges except
+    /// Returns true if the vertex with dense id `id` was reached. Also works for a vertex whose only edges are
     /// self-loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
         if self.all || self.own.is_some_and(|own| ids.find(own) == Some(id)) {

@@ -18,7 +18,7 @@ use crate::process::signals;
 const ROWS_AHEAD: usize = 4;
 /// Prefetch distance of the offsets at which rows begin, in vertices.
 const LOCATIONS_AHEAD: usize = 8;
-/// Number of vertices between two checks for signals.
+/// Number of vertices that are processed between two cancellation checks.
 const STRIDE: usize = 1 << 16;
 
 /// The strongly connected components of a graph.

@@ -76,8 +76,8 @@ impl BlockCheck {
         }
     }
 
-    /// Compares the marks in the columns and the reported counts with the computed blocks. All edges must have been
-    /// joined before.
+    /// Compares the marks in the columns and the reported counts with the computed blocks. [`Self::join`] must have
+    /// been called for all edges between a vertex and an ancestor before.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 
-/// Number of rows between two checks for signals.
+/// Number of rows that are read between two cancellation checks.
 const STRIDE: u64 = 1 << 20;
 
 /// The columns that a depth-first search wrote.
@@ -48,7 +48,7 @@ impl DfsColumns<'_> {
     }
 
     /// Returns the vertex to which the value `number` of an id column refers, as an index in the order of vertices;
-    /// `None` if the vertex has no edge. `reached` is whether the row of the value belongs to a reached vertex. Only
+    /// `None` if the vertex has no edge. `reached` must be true if the value is in the row of a reached vertex; only
     /// then can -1 be an id.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;

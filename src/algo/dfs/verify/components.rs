@@ -24,7 +24,7 @@ pub(super) struct ComponentCheck {
     first: Buffer<u32>,
     /// The position of each vertex in the topological order; `None` if the results contain no such order.
     places: Option<Buffer<u32>>,
-    /// For each vertex, the smallest preorder of its out-neighbours in the same component.
+    /// For each vertex, the smallest preorder number of its out-neighbours in the same component.
     low: Buffer<AtomicU32>,
     cycle: CycleCheck,
 }

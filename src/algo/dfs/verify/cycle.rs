@@ -25,7 +25,7 @@ pub(super) struct CycleCheck {
 }
 
 impl CycleCheck {
-    /// Reads the cycle that was written, and compares it with the report. For a self-loop, the file contains only its
+    /// Reads the cycle that was written, and compares it with the report. For a self-loop, the column contains only its
     /// vertex.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl CycleCheck {
         Ok(CycleCheck { next, seen })
     }
 
-    /// Marks the edge `from` → `to` as seen if it belongs to the cycle.
+    /// Marks the edge `from` → `to` as seen if it is an edge of the cycle.
     #[inline]
     pub fn edge(&self, from: u32, to: u32) {
         if self.next.get(from as usize) == Some(&to) {
@@ -90,8 +90,9 @@ impl CycleCheck {
     }
 }
 
-/// If the results contain no cycle of two or more vertices, checks the reported self-loop. Of all self-loops at
-/// vertices whose row index `counts` accepts, it must have the smallest id.
+/// Checks the reported self-loop. Does nothing if the results contain a cycle of two or more vertices. `counts` is
+/// called with the row index of a vertex that has a self-loop, and returns true if the search reached the vertex. The
+/// report must name the first such vertex, if any.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].

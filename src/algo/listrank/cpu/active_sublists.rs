@@ -9,8 +9,8 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 
-/// Number of sublists that a thread walks at the same time. Each step of a sublist is a cache miss, and the misses
-/// overlap.
+/// Number of sublists that a thread walks at the same time. Each move to the next element causes a cache miss, and the
+/// misses overlap.
 const IN_FLIGHT: usize = 48;
 /// Number of sublists that a thread takes from the shared counter at a time.
 const PART: usize = 64;
@@ -23,13 +23,13 @@ pub trait SublistVisitor<I: Index>: Sync {
     /// Data that the visitor keeps while a sublist is walked.
     type State: Copy + Default;
 
-    /// Returns the state at the first element of a sublist.
+    /// Returns the initial state for a sublist, before its first element is visited.
     fn begin(&self, sublist: usize) -> Self::State;
 
     /// Prefetches the memory of an element that will be visited soon.
     fn expect(&self, element: usize);
 
-    /// Visits an element and returns its successor.
+    /// Visits an element, updates `state`, and returns the element's successor.
     fn visit(&self, element: usize, state: &mut Self::State) -> I;
 
     /// Receives the state after the last element of a sublist. `next` is the index of the sublist that follows it in

@@ -130,7 +130,7 @@ struct Measure<'a, I: Index, S> {
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
-    /// (Index of the sublist, sum of the weights of its elements so far).
+    /// State of the walk along a sublist: (index of the sublist, sum of the weights of its visited elements).
     type State = (usize, u64);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -161,7 +161,7 @@ struct Write<'a, I: Index, S> {
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Write<'_, I, S> {
-    /// The sum to write to the next element.
+    /// State of the walk along a sublist: the sum to write to the next element.
     type State = u64;
 
     fn begin(&self, sublist: usize) -> u64 {

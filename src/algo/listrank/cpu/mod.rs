@@ -41,6 +41,6 @@ pub struct Context<'a> {
     pub budget: &'a Budget,
     /// Cancellation check that all threads call from time to time. An error ends the ranking.
     pub check_cancelled: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Record of the steps of the ranking with their times, for the report.
+    /// Collects the rounds of the ranking with their durations, for the report.
     pub rounds: &'a Rounds,
 }

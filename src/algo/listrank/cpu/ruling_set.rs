@@ -183,7 +183,7 @@ pub fn rank_cells<I: Index>(
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// Smallest index for the rest of a sublist that is split.
+    /// First of the indices for the rests of split sublists.
     first_fresh: usize,
     /// Number of times that a sublist was split because it was longer than 2^`shift` elements.
     fresh: &'a AtomicU64,
@@ -191,7 +191,7 @@ struct Pack<'a, I: Index> {
 }
 
 impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
-    /// (Index of the sublist, number of its elements that were visited).
+    /// State of the walk along a sublist: (index of the sublist, number of its visited elements).
     type State = (usize, usize);
 
     fn begin(&self, sublist: usize) -> Self::State {

@@ -25,8 +25,8 @@ fn context<'a>(
     Context { threads, budget, check_cancelled, rounds: &ROUNDS }
 }
 
-/// Builds a list on the elements `places`. It visits the first `path` of them in order. The others form cycles with the
-/// lengths `cycles`. Returns the successors and the head.
+/// Builds successors for the elements in `places`. The first `path` of them form a list in this order. The others form
+/// cycles with the lengths `cycles`. Returns the successors and the head.
 fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>, u64) {
     let mut list = vec![I::END; places.len()];
     let mut link = |from: usize, to: usize| list[places[from]] = I::of(places[to] as u64);

@@ -41,7 +41,7 @@ pub fn inner<I: Index>() -> I {
 }
 
 impl<I: Index> BinArrays<I> {
-    /// Reserves arrays that are large enough for any bin of `work`.
+    /// Reserves arrays that are large enough for any bin of the ranking `work`.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].

@@ -10,8 +10,9 @@ use crate::error::Result;
 use crate::list::Visit;
 use crate::memory::Budget;
 
-/// A function that scans a list. It calls its argument with the first index and the successors of consecutive elements.
-/// -1 stands for no successor. Every element is passed once, in any order and on any thread. Successors are in range.
+/// A function that scans a list. It must call its argument with ranges of consecutive elements: the index of the first
+/// element, and the successors of all of them. -1 stands for no successor. Every element must be passed once, in any
+/// order and on any thread. Successors must be in range.
 pub type ListScan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
 
 /// A ranking of one list by contraction: its settings, resources and counters.
@@ -27,13 +28,13 @@ pub struct Contraction<'a> {
     pub threads: usize,
     /// Memory budget; [`BinSizes::memory`] bytes must be free.
     pub budget: &'a Budget,
-    /// Cancellation check that all threads call from time to time. An error ends the ranking; the same call resumes it
-    /// later.
+    /// Cancellation check that all threads call from time to time. If it returns an error, the ranking ends with this
+    /// error. A later call with the same key and sizes resumes the ranking.
     pub check_cancelled: &'a (dyn Fn() -> Result<()> + Sync),
     /// Callback that receives the number of bytes read or written since its last call, about
     /// [`volume`](super::volume) in total.
     pub moved: &'a (dyn Fn(u64) + Sync),
-    /// Record of the rounds and their times: the scan, each eliminated bin and each ranked bin.
+    /// Collects the rounds with their durations: the scan, each eliminated bin and each ranked bin.
     pub rounds: &'a Rounds,
     /// Number of bytes read and written.
     pub bytes: AtomicU64,

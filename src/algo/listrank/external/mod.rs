@@ -40,8 +40,8 @@ pub use sizes::{BinSizes, disk, least_memory, memory, volume};
 use bin::BinArrays;
 use state::StateJournal;
 
-/// Callback that receives ranks, as the first index and the ranks of consecutive elements. Calls are in ascending order
-/// of elements.
+/// Callback that receives ranks. It is called with ranges of consecutive elements, in ascending order: the index of the
+/// first element of a range, and the ranks of all its elements.
 pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 
 /// Result of a completed ranking.

@@ -21,7 +21,7 @@ struct Tails {
     first: AtomicU64,
 }
 
-/// Writes the links of the input to the bin files. Returns a fault if not exactly one element has no successor.
+/// Writes the links of the input to the bin files. Returns a fault unless exactly one element has no successor.
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `check_cancelled`; [`Error::Limit`].

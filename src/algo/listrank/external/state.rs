@@ -21,11 +21,12 @@ pub struct RankingState {
     pub unit: Vec<u64>,
     /// Length in bytes of each bin's file of links that are stored with their number of steps.
     pub weighted: Vec<u64>,
-    /// For each eliminated bin, the number of its chains that lead to each lower bin, and the number that end the list.
+    /// For each eliminated bin, the number of its chains that lead to each lower bin, and the number of its chains that
+    /// lead to the end of the list.
     pub chains: Vec<Vec<u64>>,
     /// The first element of the list; `None` until the bin that contains it is eliminated or ranked.
     pub head: Option<u64>,
-    /// First element of the remaining list. Chains from the head to here are eliminated.
+    /// First element of the remaining list. All chains before it are eliminated.
     pub current: Option<u64>,
     /// Number of list steps from the head to `current`.
     pub before: u64,
@@ -53,7 +54,7 @@ pub struct StateJournal<'a> {
 
 impl<'a> StateJournal<'a> {
     /// Restores the state from an earlier run of `work`, with the same key and sizes, and integers of `word` bytes.
-    /// Removes files that do not belong to this state.
+    /// Removes files that are not needed in this state.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -108,7 +109,7 @@ impl<'a> StateJournal<'a> {
         Some(())
     }
 
-    /// Records that all links of the input are in the bin files.
+    /// Appends a journal record: all links of the input are in the bin files.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -116,7 +117,7 @@ impl<'a> StateJournal<'a> {
         self.note(Record::of_words(SCANNED, &[unit, weighted].concat()))
     }
 
-    /// Records that a bin is eliminated.
+    /// Appends a journal record: a bin is eliminated.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -127,7 +128,7 @@ impl<'a> StateJournal<'a> {
         self.note(Record::of_words(bin + 1, &[&head, &lengths[..], chains].concat()))
     }
 
-    /// Records that the ranks of a bin are stored.
+    /// Appends a journal record: the ranks of a bin are stored.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -166,7 +167,8 @@ impl<'a> StateJournal<'a> {
     }
 }
 
-/// Encodes an optional element as a word. The largest value, which is no element's index, stands for `None`.
+/// Encodes an optional element as a 64-bit word of a journal record. The largest value, which is no element's index,
+/// stands for `None`.
 fn word(element: Option<u64>) -> u64 {
     element.unwrap_or(u64::MAX)
 }

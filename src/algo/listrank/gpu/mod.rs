@@ -82,7 +82,7 @@ pub struct ListOnGpu<'w, I: Index> {
 }
 
 impl<'w, I: Index> ListOnGpu<'w, I> {
-    /// Reserves memory for a list of `length` elements in the arena of `workspace`, which the list may use completely.
+    /// Reserves memory for a list of `length` elements in the arena of `workspace`. The list may use the whole arena.
     ///
     /// # Errors
     /// [`Error::Limit`] naming the smallest limit that works, if GPU memory is too small; [`Error::Usage`] if the
@@ -178,7 +178,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         transfer::fetch(self, take)
     }
 
-    /// Returns a slice of `len` items in the memory of the method, from byte `at` on, and the byte offset after it.
+    /// Returns a slice of `len` items in the memory of the method, from byte `at` on, and the byte offset after the
+    /// slice.
     fn span<T>(&self, at: u64, len: u64) -> (DeviceSlice<T>, u64) {
         (DeviceSlice::at(self.extra.address() + at, len), at + slice_bytes::<T>(len))
     }
@@ -187,7 +188,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         self.workspace.kernel(&PROGRAM, name)
     }
 
-    /// Returns the kernel that is compiled for the index type: the first name for 32 bits, the second for 64.
+    /// Returns the kernel for the index type. The array contains the kernel's names for 32-bit and for 64-bit indices.
     fn kernel_by_width(&self, [narrow, wide]: [&'static str; 2]) -> Result<Kernel> {
         self.kernel(if I::BITS == 32 { narrow } else { wide })
     }

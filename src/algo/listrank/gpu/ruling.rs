@@ -37,8 +37,8 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
     Ok(in_list)
 }
 
-/// Replaces the contents of each element's cell by the rank of the element. Before, a cell contains the index of a part
-/// of a sublist, and the element's offset in the part.
+/// Writes the rank of each element to its cell. Before the call, the cell contains the index of a part of a sublist,
+/// and the element's offset in that part.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());

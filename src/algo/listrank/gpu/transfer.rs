@@ -9,8 +9,8 @@ use crate::process::signals;
 use crate::process::threads::on_threads;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of pinned buffers that one fetch of a thread fills. It is large, because in each fetch the thread waits for
-/// the first and for the last copy.
+/// Number of pinned buffers that a thread fills per fetch. It is large, because the thread waits twice per fetch: for
+/// the first copy and for the last.
 const SLOTS: u64 = 16;
 
 /// Copies all successors from `source` to the GPU, with all threads.

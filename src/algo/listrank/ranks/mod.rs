@@ -27,7 +27,7 @@ use parking_lot::{Mutex, MutexGuard};
 pub enum RankFault {
     /// The input is not a list: successors repeat, there are cycles, or there is not exactly one tail.
     List,
-    /// The sublist indices do not fit the index type. A wider index type is enough.
+    /// The indices of sublists do not fit the index type, but would fit a wider one.
     Numbers,
 }
 

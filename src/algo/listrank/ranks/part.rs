@@ -99,7 +99,7 @@ impl ListShare {
         self.first..self.first + self.len
     }
 
-    /// Returns true if `element` belongs to this share.
+    /// Returns true if `element` is in this share.
     #[inline(always)]
     pub fn holds(&self, element: u64) -> bool {
         element.wrapping_sub(self.first) < self.len

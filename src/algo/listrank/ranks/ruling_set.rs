@@ -27,7 +27,7 @@ fn most_sublists(length: u64) -> u64 {
     2 * (length >> SHIFT) + 2
 }
 
-/// Returns the memory in bytes for the sublists that end on a process, and for the copy that it sends.
+/// Returns the memory in bytes for the sublists that end on a process, and for the copy of them that the process sends.
 fn sent_bytes(length: u64) -> u64 {
     8 * WORDS as u64 * most_sublists(length)
 }

@@ -1,7 +1,7 @@
 //! List ranking by MPI processes of one machine, in memory that all of them share, like the threads of one process.
 //!
-//! The processes take sublists from a shared counter and send no messages. Every process touches all of the memory, so
-//! the kernel may count its pages once per process. This method is therefore used only if the list fits the memory
+//! The processes take sublists from a shared counter and send no messages. Every process accesses all of the memory, so
+//! the kernel may count every page once per process. This method is therefore used only if the list fits the memory
 //! limit of every process. Otherwise each process stores only its share, and the processes send messages that follow
 //! the sublists.
 

@@ -149,8 +149,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
-    /// Forwards walkers until all walkers of all processes have ended. Only the thread whose `speaks` is true checks
-    /// with other processes whether the walk is over.
+    /// Forwards walkers until all walkers of all processes have ended. One thread per process is called with `speaks` =
+    /// true. It alone communicates with other processes to find out whether the walk is over.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Walkers::new(self, outbox);
         let (mut detector, mut backoff) = (TerminationDetector::new(self.comm), Backoff::default());

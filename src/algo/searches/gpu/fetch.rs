@@ -24,8 +24,8 @@ pub fn fetch<T: Send, const W: usize>(
 }
 
 /// Copies the slice `from` of GPU memory to the host, with several threads. The slice has `elements` elements of `W`
-/// 32-bit words. `divide(n)` divides the destinations of the elements into chunks of `n` (the last may be shorter).
-/// `take` receives each destination with its words.
+/// 32-bit words. `divide(n)` must return the destinations of the elements in chunks of `n` (the last may be shorter).
+/// Calls `take` with each destination and the words of its element.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].

@@ -26,7 +26,8 @@ pub const BLOCK_SCAN: (&str, &str) = ("block_scan.cuh", include_str!("../../../.
 /// be zero at each launch.
 pub const BARRIER_BYTES: u64 = 16;
 
-/// Checks that no thread block gave up waiting at a barrier. `broken` is a field of the barrier.
+/// Checks that no thread block gave up waiting at a barrier. `broken` is the field of the barrier that is not 0 if one
+/// gave up.
 ///
 /// # Errors
 /// [`Error::Lost`].

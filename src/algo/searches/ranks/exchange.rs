@@ -15,7 +15,7 @@ const LINK: [usize; 2] = [16 << 10, 1 << 20];
 pub struct RankExchange {
     /// Assignment of vertices to the ranks that own them.
     pub ownership: VertexOwnership,
-    /// Rounds of messages over the links.
+    /// Exchanges messages with the other ranks over the links, in rounds.
     pub rounds: Rounds,
     _reserved: Reservation,
 }
@@ -47,7 +47,7 @@ impl RankExchange {
         self.rounds.any(false).map(drop)
     }
 
-    /// Returns the smallest `number` of all ranks. Collective: all ranks must call it.
+    /// Returns the minimum of the `number`s that the ranks pass. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -55,7 +55,7 @@ impl RankExchange {
         Ok(self.numbers(number)?.min().unwrap_or(number))
     }
 
-    /// Returns the sum of the `number`s of all ranks. Collective: all ranks must call it.
+    /// Returns the sum of the `number`s that the ranks pass. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -63,7 +63,7 @@ impl RankExchange {
         Ok(self.numbers(number)?.fold(0, u64::saturating_add))
     }
 
-    /// Returns the `number` of every rank. Collective: all ranks must call it.
+    /// Yields the `number` that each rank passes. Collective: all ranks must call it.
     fn numbers(&mut self, number: u64) -> Result<impl Iterator<Item = u64>> {
         Ok(self.rounds.gather([number, 0, 0, 0, 0, 0, 0])?.into_iter().map(|line| line[0]))
     }

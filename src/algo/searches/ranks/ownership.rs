@@ -180,8 +180,8 @@ impl VertexOwnership {
         (turn * self.ranks as u32 + self.rank as u32) << shift | local_index & ((1 << shift) - 1)
     }
 
-    /// Returns the range of consecutive vertices of this rank that begins at local index `local_index` and ends with
-    /// the block, or after `most` vertices.
+    /// Returns the range of consecutive vertices of this rank that begins at local index `local_index`. It ends at the
+    /// end of the block, but has at most `most` vertices.
     pub fn run(&self, local_index: usize, most: usize) -> Range<usize> {
         let (first, block) = (self.vertex(local_index as u32) as usize, self.rule.block());
         first..first + most.min(block - local_index % block)

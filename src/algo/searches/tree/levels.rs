@@ -94,9 +94,9 @@ mark! {
 const PART: usize = 256;
 
 /// Computes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
-/// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
-/// unreached. Returns the indices of the trees whose levels do not fit marks of this size, or the first fault of a
-/// tree.
+/// for each tree. All marks must be zero before. If a line has more marks than there are trees, the other marks are set
+/// to [`Mark::UNREACHED`]. Returns the indices of the trees whose levels do not fit marks of this size, or the first
+/// fault of a tree.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Addresses`] if no thread can be started.

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Arithmetic of one kind of distances, such as 32-bit integers.
+/// Arithmetic of one type of distances, such as 32-bit integers.
 pub trait Arithmetic: Send + Sync + 'static {
     /// A distance: the sum of the weights along a path.
     type Sum: Copy + Ord + Debug + Default + Into<u64> + TryFrom<u64> + Send + Sync;
@@ -43,7 +43,7 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Stores the candidate path `way` in the cell of its last vertex if it is better. Returns true if the distance
     /// became smaller.
     fn improve(cell: &Self::Cell, way: Self::CandidatePath) -> bool;
-    /// Lowers the distance in the cell of a vertex to `sum` if `sum` is smaller. Returns true if it was.
+    /// Lowers the distance in the cell of a vertex to `sum` if `sum` is smaller. Returns true if `sum` was smaller.
     #[inline(always)]
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
         Self::improve(cell, Self::way(sum, NONE, sum))
@@ -85,8 +85,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     }
 }
 
-/// Width of the buckets of distances. For integers it is a power of two. For floating-point numbers it is any number,
-/// whose reciprocal is stored.
+/// Width of the buckets of distances. For integers, it is a power of two, and its logarithm is stored. For
+/// floating-point numbers, it is any positive number, and its reciprocal is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
     /// Base-2 logarithm of the width, for integers.

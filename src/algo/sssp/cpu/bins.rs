@@ -131,8 +131,8 @@ impl<S: Copy> DistanceBins<S> {
         self.clear();
     }
 
-    /// Returns reserved memory beyond [`bytes`] to the budget, because checks of trees may need it. The caller must
-    /// have dropped the lists of all buckets that it took.
+    /// Releases reserved memory beyond [`bytes`] to the budget, because checks of trees may need this memory. The
+    /// caller must have dropped the lists of all buckets that it took.
     pub fn give_back(&mut self) {
         let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
         if more > 0 {
@@ -167,8 +167,8 @@ impl<S: Copy> DistanceBins<S> {
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Replaces the contents of `list` by the entries of `bucket`, the first bucket that has any. Other buckets reuse
-    /// the memory that `list` had before.
+    /// Moves the entries of `bucket`, which must be the first nonempty bucket, to `list`. Drops the old entries of
+    /// `list`; other buckets reuse their memory.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<NearerVertex<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
@@ -206,8 +206,8 @@ impl<S: Copy> DistanceBins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Number of steps that are reserved for empty buckets: enough for a few entries in each bucket. A step is the number
-/// of bytes that are reserved at a time.
+/// Memory that is reserved for empty buckets, in steps. A step is the number of bytes that are reserved at a time. The
+/// memory is enough for a few entries in each bucket.
 const LEAST_STEPS: u64 = 3;
 
 /// Returns the memory, in bytes, that is reserved for empty buckets of a graph of `vertices` vertices.

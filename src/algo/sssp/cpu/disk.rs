@@ -67,9 +67,10 @@ impl DiskEntries {
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
-    /// Calls `each` for every item, in order and in batches. Before the calls for a batch, it requests the entries of
-    /// all items of the batch, so that the disk can read entries that are close to each other together. `wanted(item)`
-    /// returns the index range of the item's entries in the file. If indices ascend, requests ascend too.
+    /// Calls `each` with every item, in order. Works in batches: first requests the entries of all items of a batch
+    /// from the disk, and then calls `each` with these items. So the disk can read entries that are close to each other
+    /// together. `wanted(item)` must return the index range of the item's entries in the file. If indices ascend,
+    /// requests ascend too.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -107,7 +108,8 @@ impl DiskEntries {
         (places.start + self.near(v).len() as u64).min(places.end)..places.end
     }
 
-    /// Returns the part of the index range [`Self::far`] that a search reads first: at most `ASKED` entries.
+    /// Returns the index range in the file of the entries of `v` that a search reads first from the disk: the first
+    /// `ASKED` entries that are not in memory, or all of them if there are fewer.
     pub fn first_far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         let far = self.far(v, places);
         far.start..far.end.min(far.start + ASKED)
@@ -115,8 +117,8 @@ impl DiskEntries {
 }
 
 impl DiskRow<'_> {
-    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops before the first entry
-    /// that is not in memory. Returns false if it stopped there, and true otherwise.
+    /// Calls `each` with the entries in order until `each` returns false. If `only_memory` is true and the next entry
+    /// is not in memory, ends there and returns false. Returns true otherwise.
     #[inline(always)]
     pub fn along(self, only_memory: bool, mut each: impl FnMut(u64) -> bool) -> bool {
         for at in 0..self.in_memory {
@@ -135,7 +137,7 @@ impl DiskRow<'_> {
         true
     }
 
-    /// Returns the last entry that is in memory, or `None` if none is.
+    /// Returns the last entry of the row that is in memory, or `None` if no entry is in memory.
     #[inline]
     pub fn last_near(self) -> Option<u64> {
         (self.in_memory > 0).then(|| self.packing.entry(self.near, self.in_memory - 1))

@@ -114,7 +114,7 @@ impl SortedGraph {
     }
 }
 
-/// The arrays of a search, whatever the type of its distances.
+/// The arrays of a search, independent of the type of distances.
 trait SearchArrays {
     /// Searches from `root`, together with the other ranks, if any, and writes `distances` and `parents`. Collective:
     /// all ranks must call it.
@@ -198,8 +198,8 @@ pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Directio
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Prepares a graph for searches with the weights and the method of a table. Sorts the rows of the vertices that
-    /// this rank owns by weight. Collective: all ranks must call it.
+    /// Prepares a graph for searches with the weights and the method of a table. Sorts, by weight, the rows of the
+    /// vertices that this rank owns. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if memory is too small for [`bytes()`]; errors of the graph and of the disk;
@@ -270,8 +270,8 @@ fn entries(degrees: &[u32], direction: Direction) -> u64 {
     degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift()
 }
 
-/// Sorts the rows of owned vertices by weight. Returns the rows of out-edges and, if the graph is directed, the rows
-/// of in-edges. The rows are written to files if memory is too small.
+/// Sorts, by weight, the rows of the vertices that this rank owns. Returns the rows of out-edges and, if the graph is
+/// directed, the rows of in-edges. The rows are written to files if memory is too small.
 fn sort_rows(
     edges: &WeightedEdges<'_>,
     weights: WeightSource,

@@ -19,8 +19,8 @@ use crate::store::disk_array::DiskArray;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of equal steps into which the range of excesses is divided. Excesses are weights minus bounds, and the range
-/// is from minus to plus the largest weight.
+/// Number of equal intervals into which the range of excesses is divided. An excess is a weight minus a bound, so the
+/// range is from minus to plus the largest weight.
 const STEPS: usize = 1 << 10;
 /// Number of rows whose entries a thread counts at a time.
 const PART: usize = 1 << 12;
@@ -37,7 +37,7 @@ pub struct Bounds<'a> {
 }
 
 /// Counts of row entries by excess (weight minus the bound of the row's vertex), and the number of nonempty rows.
-/// `entries` has an element for each step of excess. It does not count the last entry of each row.
+/// `entries` has an element for each interval of excesses, and does not count the last entry of each row.
 #[derive(Clone)]
 pub(in crate::algo::sssp) struct ExcessCounts {
     pub entries: Vec<u64>,
@@ -55,9 +55,9 @@ impl ExcessCounts {
         self
     }
 
-    /// Chooses the largest threshold with which at most `most` entries are stored in memory: those whose excess
-    /// (weight minus bound) is below it, and one more per row. Returns the number of these entries, and the threshold
-    /// as an index of a step. Returns `None` if not even the first entry of each row fits.
+    /// Chooses the largest threshold with which at most `most` entries are stored in memory: those whose excess (weight
+    /// minus bound) is below it, and one more per row. Returns the number of these entries, and the threshold as the
+    /// index of an interval of excesses. Returns `None` if not even the first entry of each row fits.
     pub fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
             let before = *kept;
@@ -69,8 +69,8 @@ impl ExcessCounts {
     }
 }
 
-/// Returns two sizes in bytes: of the array with the offset of each row's entries in memory, and of the array of
-/// bounds. The bounds are freed once the rows are complete.
+/// Returns two array sizes, in bytes. The first array contains the offset in memory of each row's entries, the second
+/// contains the bounds. The bounds are freed once the rows are complete.
 pub fn bytes(vertices: u64) -> (u64, u64) {
     (4 * (vertices + 1), 4 * vertices)
 }
@@ -124,7 +124,7 @@ impl<'a> Bounds<'a> {
         self.counts = counts.and(&self.counts);
     }
 
-    /// Returns the index of the step that contains the excess `weight` minus `bound`, where `bound` is that of the
+    /// Returns the index of the interval that contains the excess `weight` minus `bound`. `bound` is the bound of the
     /// row's vertex. The index never decreases if the weight increases.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {

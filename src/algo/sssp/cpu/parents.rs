@@ -16,13 +16,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// Maximum length of a row that is read whole. In a longer row, the search for a parent stops at the first weight that
-/// is too large.
+/// Maximum length of a row that is read completely. In a longer row, the search for a parent stops at the first weight
+/// that is too large.
 const SHORT: usize = 8;
 
 /// Finds the parents of all vertices with more than one edge, except vertices that are reached only by edges that add
-/// nothing to the distance. [`on_plateaus`] finds the parents of these. Returns false if the search stops early (an
-/// error or a signal). All threads call it together.
+/// nothing to the distance. [`on_plateaus`] finds the parents of these. Returns false if an error or a POSIX signal
+/// ends the search. All threads must call it.
 pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     if A::KEEPS_PARENTS {
         return copy_kept(walk, here, parents);
@@ -98,8 +98,8 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
 }
 
-/// Copies the parents that the cells of vertices contain to `parents`. Returns false if the search stops early (an
-/// error or a signal). All threads call it together.
+/// Copies the parents that the cells of vertices contain to `parents`. Returns false if an error or a POSIX signal ends
+/// the search. All threads must call it.
 fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
     let mut reached = ReachedVertices::default();
@@ -162,10 +162,9 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Returns the smallest neighbour from which a tight edge leads to the row's vertex, and the number of edges read. A
-/// tight edge gives exactly the distance `sum`. The neighbour is [`NONE`] if there is no such edge. May miss
-/// neighbours nearer than `nearest`, and skips neighbours that are not nearer than `sum`. With `only_memory`, returns
-/// `None` if it would have to read the disk.
+/// Returns (smallest neighbour from which a tight edge leads to the row's vertex, or [`NONE`]; number of edges read). A
+/// tight edge gives exactly the distance `sum`. Considers only neighbours nearer than `sum`, and may miss those nearer
+/// than `nearest`. With `only_memory`, returns `None` if it would have to read the disk.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     (sums, values): (&[A::Cell], &[u64]),
@@ -229,9 +228,9 @@ fn first_tight<A: Arithmetic>(
     })
 }
 
-/// Finds parents along the out-edges of all vertices nearer than `nearest`. Such a vertex claims the head of each
-/// tight edge: an edge that gives exactly the distance of its head. Returns the number of edges that this thread
-/// read, or `None` if the search stops early. All threads call it together.
+/// Finds parents along the out-edges of all vertices nearer than `nearest`. Such a vertex claims the head of each tight
+/// edge: an edge that gives exactly the distance of its head. Returns the number of edges that this thread read, or
+/// `None` if an error or a POSIX signal ends the search. All threads must call it.
 fn claim_all<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -253,8 +252,8 @@ fn claim_all<A: Arithmetic>(
     done.map(|_| relaxed)
 }
 
-/// Makes `v` the parent of the head of each tight edge from `v`, unless the head has a smaller parent already. Returns
-/// the number of edges of `v`.
+/// For each tight edge from `v`, makes `v` the parent of the head, unless the head already has a smaller parent.
+/// Returns the number of edges of `v`.
 fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
     let own = A::load(&walk.sums[v as usize]);
     walk.graph.out.row(v).along(false, |entry| {
@@ -270,7 +269,7 @@ fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -
     walk.graph.out.degree(v)
 }
 
-/// Number of vertices that are processed between two checks for signals.
+/// Number of vertices that are processed between two checks for POSIX signals.
 const STRIDE: usize = 1 << 12;
 
 /// Memory, in bytes, for each vertex whose parent is found on a plateau. A plateau consists of vertices at the same
@@ -324,8 +323,8 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
     Ok(())
 }
 
-/// Calls `each` with the other end of each edge of `v` in direction `way` whose weight adds nothing to the distance of
-/// `v`.
+/// For each edge of `v` in direction `way` whose weight adds nothing to the distance of `v`, calls `each` with the
+/// other end of the edge.
 fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: EdgeDirection, mut each: impl FnMut(u32)) {
     let sum = A::load(&walk.sums[v as usize]);
     let mut note = |u: u32, weight: u32| {

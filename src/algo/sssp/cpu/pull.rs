@@ -33,8 +33,8 @@ const FEW: usize = 16;
 /// mostly finds enough entries in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches by cap and pull, which [the module](self) describes. Returns false if the search stops early (an error or a
-/// signal). All threads call it together.
+/// Searches by cap and pull, which [the module](self) describes. Returns false if an error or a POSIX signal ends the
+/// search. All threads must call it.
 pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
@@ -109,8 +109,9 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if pulling (relaxing in-edges) must read the row of vertex `v`. It must if the distance of `v` is at
-/// least `cap`, and the lightest edge of `v` would shorten the distance if it came from a vertex at distance `nearest`.
+/// Returns true if pulling (relaxing in-edges) must read the row of vertex `v`. This is the case if the distance of `v`
+/// is at least `cap`, and an edge from a vertex at distance `nearest` with the smallest weight in the row would shorten
+/// that distance.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);

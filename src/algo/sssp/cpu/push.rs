@@ -67,7 +67,7 @@ pub enum PushOutcome {
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, DistanceBins<S>>)>;
 
 /// Pushes from the vertices in buckets until no distance decreases or a bucket is wide. The report calls this phase
-/// `kind`. Returns `None` if the search stops early (an error or a signal). All threads call it together.
+/// `kind`. Returns `None` if an error or a POSIX signal ends the search. All threads must call it.
 pub fn push<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -159,7 +159,7 @@ pub fn push<A: Arithmetic>(
 }
 
 /// Finds the bucket of the next round. Moves each thread's entries in this bucket to the list of the thread. Returns
-/// `None` if the search stops early (an error or a signal). All threads call it together.
+/// `None` if an error or a POSIX signal ends the search. All threads must call it.
 fn next<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -234,9 +234,9 @@ fn bucket_number<S: Copy>(bins: &DistanceBins<S>) -> u64 {
     if bins.is_out_of_memory() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
 }
 
-/// Moves the entries of a bucket to the list of a thread. Returns the number of edges of the vertices in the bucket.
-/// The number is exact if the graph has hubs and either there are few entries or pushing must end before a wide
-/// bucket. Otherwise it is an estimate.
+/// Moves the entries of a bucket to the list of a thread. Returns the number of edges of the vertices in the bucket. In
+/// a graph without hubs, the number is an estimate. In a graph with hubs, it is exact if the bucket has few entries or
+/// if pushing must end before a wide bucket.
 fn take_bucket<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     thread: usize,
@@ -255,8 +255,7 @@ fn take_bucket<A: Arithmetic>(
 }
 
 /// Continues without buckets, because memory is too small for them. Relaxes the edges of all vertices in rounds until
-/// no distance decreases. Returns `None` if the search stops early (an error or a signal). All threads call it
-/// together.
+/// no distance decreases. Returns `None` if an error or a POSIX signal ends the search. All threads must call it.
 fn push_without_buckets<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -272,8 +271,9 @@ fn push_without_buckets<A: Arithmetic>(
     relax_all(walk, here).then_some(PushOutcome::Done)
 }
 
-/// Puts the entries of `list` back into the bucket with index `bucket`, except outdated ones. Lowers `walk.least` to
-/// the smallest distance in the list, including outdated entries: no vertex nearer than that still has to push.
+/// Puts the entries of `list` back into the bucket with index `bucket`, except outdated ones. Also lowers `walk.least`
+/// to the smallest distance in `list`, if that is smaller, so that no vertex at a smaller distance still has to push.
+/// This includes the distances in outdated entries.
 fn put_back<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],
@@ -345,9 +345,9 @@ fn relax_list<A: Arithmetic>(
     }
 }
 
-/// Relaxes the out-edges of the vertices in `list`. Calls `take` with the resulting paths that are shorter than `cap`
-/// and may shorten a distance. Skips outdated entries of `list`. Rows must be in memory. Returns the number of
-/// relaxed edges.
+/// Relaxes the out-edges of the vertices in `list`. Calls `take` with each resulting path that is shorter than `cap`
+/// and may shorten a distance. Skips outdated entries of `list`. Rows must be in memory. Returns the number of relaxed
+/// edges.
 fn along_words<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,

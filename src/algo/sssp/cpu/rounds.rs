@@ -13,8 +13,8 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
-/// First round (1-based) that tries the other mode: one thread instead of all, or all instead of one. The next try
-/// follows each time the number of rounds has doubled. Searches of graphs that are not deep end before the first try.
+/// First round (1-based) that tries the other mode: one thread instead of all, or all instead of one. Another try
+/// follows whenever the number of rounds has doubled. Searches of graphs that are not deep end before the first try.
 const TRIED: u64 = 16;
 
 /// Decides whether one thread does a round alone. All threads reach the same decision, because they use the same
@@ -36,8 +36,9 @@ impl RoundMode {
         round >= TRIED && round.is_power_of_two()
     }
 
-    /// Records that `changed` distances decreased in `round`, and switches the mode if that round was a try and was
-    /// better. One thread is assumed to take `threads` times as long as all threads.
+    /// Records that `changed` distances decreased in round `round`. If that round tried the other mode, and that mode
+    /// decreased more distances per unit of time, switches to that mode. One thread is assumed to take `threads` times
+    /// as long as all threads.
     fn note(&mut self, round: u64, changed: u64) {
         let [tried, other] =
             if self.is_alone { [changed * self.threads, self.last] } else { [changed, self.last * self.threads] };
@@ -48,8 +49,8 @@ impl RoundMode {
     }
 }
 
-/// Searches by rounds over the edges of all vertices. Returns false if the search stops early (an error or a signal).
-/// All threads call it together.
+/// Searches by rounds over the edges of all vertices. Returns false if an error or a POSIX signal ends the search. All
+/// threads must call it.
 pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use std::ops::Range;
 
-/// Number of fixed-point units in the largest weight. Ranks add up weights in these units, so that sums of 2^40
+/// Number of fixed-point units in the largest weight. MPI ranks add up weights in these units, so that sums of 2^40
 /// entries fit in 64 bits.
 const PARTS: f64 = (1u64 << 23) as f64;
 
@@ -18,8 +18,8 @@ pub struct SortedRows {
     /// The entries of all rows, one row after the other. An entry is a weight and a neighbour. The entries of a row are
     /// in ascending order.
     pub(super) entries: Entries,
-    /// Smallest weight in each row, or `u32::MAX` if the row is empty. In a search, this weight shows that most rows
-    /// need not be read.
+    /// Smallest weight in each row, or `u32::MAX` if the row is empty. For most rows, this weight shows that a search
+    /// need not read the row.
     pub(super) lightest: Buffer<u32>,
     /// Statistics of all weights.
     pub(super) weights: WeightStats,
@@ -80,8 +80,8 @@ pub enum SortedRow<'r> {
 }
 
 impl SortedRow<'_> {
-    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops before the first entry
-    /// that is not in memory. Returns false if it stopped there, and true otherwise.
+    /// Calls `each` with the entries in order until `each` returns false. If `only_memory` is true and the next entry
+    /// is not in memory, ends there and returns false. Returns true otherwise.
     #[inline(always)]
     pub fn along(self, only_memory: bool, each: impl FnMut(u64) -> bool) -> bool {
         match self {
@@ -163,8 +163,8 @@ impl SortedRows {
         matches!(self.row(v), SortedRow::OnDisk(row) if row.last_near().is_none())
     }
 
-    /// Calls `each` with every item, in order. If rows are on a disk, requests the entries that `wanted` returns for
-    /// several items together, before it calls `each` with these items.
+    /// Calls `each` with every item, in order. If rows are on a disk, works in batches: first requests the entries that
+    /// `wanted` returns for the items of a batch, and then calls `each` with these items.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -187,11 +187,11 @@ fn places(starts: &[u64], v: u32) -> Range<u64> {
     starts[v as usize]..starts[v as usize + 1]
 }
 
-/// Entries of a vertex's row to request from the disk. Entries that are in memory are not requested.
+/// Request to read entries in the row of a vertex from the disk. Entries that are in memory are not requested.
 #[derive(Debug, Clone, Copy)]
 pub enum RowRequest {
-    /// Requests all entries of the vertex's row.
+    /// Requests all entries in the row of this vertex.
     All(u32),
-    /// Requests the first of those entries in the vertex's row that are not in memory.
+    /// Requests only the first entries after those that are in memory, in the row of this vertex.
     First(u32),
 }

@@ -78,7 +78,7 @@ fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, par
 }
 
 /// Sets the distances and parents of the vertices with a single edge. The parent of such a vertex is its only
-/// neighbour. Returns false if the search stops early (an error or a signal). All threads call it together.
+/// neighbour. Returns false if an error or a POSIX signal ends the search. All threads must call it.
 fn relax_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut relaxed, mut reached, mut nearer) = (0, ReachedVertices::default(), Vec::new());

@@ -45,7 +45,7 @@ pub struct PathWalk<'s, A: Arithmetic> {
     pub next: [AtomicU64; 2],
     /// For the current round and the next: number of edges of the vertices in the bucket.
     pub edges: [AtomicU64; 2],
-    /// Minimum number of edges in a round for which all threads take part.
+    /// Number of edges in a round from which all threads take part.
     pub bound: AtomicU64,
     /// The first round that all threads do together after the first thread worked alone.
     pub next_round: Mutex<NextRound>,
@@ -55,7 +55,8 @@ pub struct PathWalk<'s, A: Arithmetic> {
     /// Method of the search.
     pub method: Method,
     pub(super) barrier: Barrier,
-    /// Sequence number of the first barrier at which threads stop because a thread failed; `usize::MAX` until then.
+    /// Sequence number of the first barrier at which threads end the search because a thread failed; `usize::MAX` until
+    /// then.
     stop: AtomicUsize,
     /// For the current round and the next: number of vertices that threads have claimed.
     parts: [AtomicUsize; 2],
@@ -117,8 +118,8 @@ impl ThreadState {
         ThreadState { thread, round: 0, sweeps: 0, barriers: 0, is_alone: false, outcome: Ok(()) }
     }
 
-    /// Records the error in `outcome`, if any, unless an earlier error is recorded. All threads then stop at the next
-    /// barrier.
+    /// Stores the error in `outcome`, if any, unless this thread already has an error. After an error, all threads end
+    /// the search at the next barrier.
     pub fn note(&mut self, outcome: Result<()>) {
         if self.outcome.is_ok() {
             self.outcome = outcome;
@@ -174,7 +175,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     }
 
     /// Waits at the barrier for all threads, unless this thread works alone. Returns false if a thread has failed, in
-    /// which case all threads must stop.
+    /// which case all threads must end the search.
     pub fn wait(&self, here: &mut ThreadState) -> bool {
         if here.thread == 0 {
             here.note(signals::check());
@@ -198,7 +199,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     }
 
     /// Replaces `number` by the result of `combine` over the numbers of all ranks, such as their sum. Returns false if
-    /// the search stops early (an error or a signal). All threads of all ranks call it together.
+    /// an error or a POSIX signal ends the search. All threads of all ranks must call it.
     pub fn reduce(
         &self,
         here: &mut ThreadState,
@@ -221,10 +222,10 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         A::of_word(self.least.load(Relaxed))
     }
 
-    /// If there are several ranks, reports to all ranks which vertices have a smaller distance now. `nearer` contains
-    /// those whose distances this thread decreased. The first thread sends the vertices of all threads to the other
-    /// ranks, and calls `current` with each vertex, sent or received, that this rank owns. Returns false if the
-    /// search stops early (an error or a signal). All threads of all ranks call it together.
+    /// Exchanges the vertices whose distances became smaller between the ranks; does nothing in a single process.
+    /// `nearer` contains the vertices whose distances this thread decreased. The first thread sends the vertices of all
+    /// threads to the other ranks, and calls `current` with each vertex, sent or received, that this rank owns. Returns
+    /// false if an error or a POSIX signal ends the search. All threads of all ranks must call it.
     pub fn share(
         &self,
         here: &mut ThreadState,
@@ -247,8 +248,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     }
 
     /// Divides the vertices `all` into parts, which the threads claim one after another. Calls `work` with each part.
-    /// Returns the sum of the results of `work` over all threads and ranks. Returns `None` if the search stops early
-    /// (an error or a signal). All threads of all ranks call it together.
+    /// Returns the sum of the results of `work` over all threads and ranks. Returns `None` if an error or a POSIX
+    /// signal ends the search. All threads of all ranks must call it.
     pub fn round(
         &self,
         here: &mut ThreadState,
@@ -283,8 +284,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here).then_some(sum)
     }
 
-    /// Like [`Self::round`], but the first thread does all the work while the others sleep. All threads call it
-    /// together.
+    /// Like [`Self::round`], but the first thread does all the work while the others sleep. All threads must call it.
     pub fn round_alone(
         &self,
         here: &mut ThreadState,
@@ -302,8 +302,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here).then(|| changed.load(Relaxed))
     }
 
-    /// Ends the phase called `kind`, in which this thread relaxed `relaxed` edges. Returns false if the search stops
-    /// early (an error or a signal). All threads call it together.
+    /// Ends the phase called `kind`, in which this thread relaxed `relaxed` edges. Returns false if an error or a POSIX
+    /// signal ends the search. All threads must call it.
     pub fn end_phase(&self, here: &mut ThreadState, kind: &str, rounds: u64, relaxed: u64) -> bool {
         self.relaxations.fetch_add(relaxed, Relaxed);
         if !self.wait(here) {
@@ -325,7 +325,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         std::mem::replace(&mut *self.findings.lock(), Findings::new())
     }
 
-    /// Adds a thread's counts of reached vertices to the recorded ones.
+    /// Adds a thread's counts of reached vertices to the totals over all threads.
     pub fn add(&self, reached: ReachedVertices<A::Sum>) {
         let mut findings = self.findings.lock();
         findings.reached.add(reached);

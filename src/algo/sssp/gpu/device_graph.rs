@@ -104,7 +104,7 @@ impl HostGraph<'_> {
     }
 
     /// Copies the list of 64-bit weights to the GPU if `rest` bytes remain free for other uses. Otherwise copies it to
-    /// pinned host memory. Returns the address at which kernels read it, and the pinned memory.
+    /// pinned host memory. Returns the address at which kernels read the list, and the pinned memory, if used.
     fn place_values(&self, workspace: &mut Workspace, rest: u64) -> Result<(u64, Option<Pinned>)> {
         let values = self.weights.scale().values;
         let (count, bytes) = (values.len() as u64, bytes_of(values));
@@ -122,9 +122,9 @@ impl HostGraph<'_> {
         Ok((values.address(), None))
     }
 
-    /// Copies the row offsets to the GPU. Returns the graph without its entries, and three numbers. The first two are
-    /// the exclusive ends of the vertices with rows of at least middle length and of those with long rows, because
-    /// separate kernels sort these rows. The third is the length of the longest row.
+    /// Copies the row offsets to the GPU. Returns the graph without its entries, and three numbers: the number of
+    /// vertices with rows of at least middle length, the number of vertices with long rows, and the length of the
+    /// longest row. Separate kernels sort rows of middle length and long rows.
     fn outline(
         &self,
         workspace: &mut Workspace,

@@ -125,7 +125,7 @@ pub(super) struct MooreState {
     pub relaxations: u64,
 }
 
-/// Arguments of the kernels of the baseline, which marks active vertices in a mask: addresses of their memory.
+/// Arguments of the kernels of the baseline: addresses of arrays. The baseline marks active vertices in a mask.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Masked {
@@ -162,7 +162,7 @@ pub(super) fn scale_of(kind: WeightType) -> u32 {
     }
 }
 
-/// Arguments of the kernels that choose near edges. These are the first edges of rows, and are in GPU memory if rows
+/// Arguments of the kernels that choose near edges: the first edges of each row, which are copied to GPU memory if rows
 /// are in host memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]

@@ -16,7 +16,7 @@ pub(super) struct SsspMemory {
     pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
     /// The memory of queues and piles as one array. Moore's algorithm and the baseline need neither queues nor piles,
-    /// and use `3 * vertices + 64` 32-bit words of it.
+    /// and use `3 * vertices + 64` 32-bit words of this memory for other arrays.
     pub words: DeviceSlice<u32>,
 }
 

@@ -84,8 +84,8 @@ pub struct GpuSearch<'a> {
     memory: SsspMemory,
     tuning: Tuning,
     state: DeviceSlice<SsspState>,
-    /// Events at the beginning and the end of a search, and an event when distances are known. The third is recorded
-    /// only if parents are found by separate launches.
+    /// CUDA events at three times: the beginning of a search, its end, and the time when distances are known. The third
+    /// is recorded only if parents are found by separate launches.
     clock: [Event; 3],
 }
 
@@ -181,7 +181,7 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Chooses near edges (the first edges of rows) by the distances of the last search, and copies them to GPU
+    /// Chooses near edges (the first edges of rows) based on the distances of the last search, and copies them to GPU
     /// memory. `scale` is the encoding of the weights.
     fn choose_near(&mut self, scale: WeightScale<'_>) -> Result<()> {
         let placed = &mut self.placed;
@@ -227,7 +227,8 @@ impl<'a> GpuSearch<'a> {
         Ok(state)
     }
 
-    /// Makes all vertices unreached. This is not timed as part of the search, as in the Graph500 reference code.
+    /// Marks all vertices as unreached, and then records the event at the beginning of the search. Like the Graph500
+    /// reference code, this excludes the marking from the search time.
     fn clear(&self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         let bytes = 4 * self.sums.words() * u64::from(self.placed.graph.vertices);

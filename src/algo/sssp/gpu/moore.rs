@@ -54,8 +54,9 @@ fn kernel(search: &GpuSearch<'_>, name: &str) -> Result<Kernel> {
     search.gpu.workspace.kernel(program, &format!("{name}_{}", search.sums.name()))
 }
 
-/// Finds the distances from `root` with queues of vertices (Moore). Records the first event of the clock after the
-/// arrays are cleared, and the third when distances are known. All vertices must be unreached before.
+/// Finds the distances from `root` with queues of vertices (Moore). All vertices must be marked as unreached before.
+/// Records two of the CUDA events in `search.clock`: the first after arrays are cleared, and the third when distances
+/// are known.
 pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
     let GpuSearch { memory, tuning, sums, clock: [begun, _, known], .. } = search;
     let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);
@@ -122,7 +123,8 @@ pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts
     }
 }
 
-/// Finds the distances from `root` in rounds over all vertices (the baseline). Records events as [`queued`] does.
+/// Finds the distances from `root` in rounds over all vertices (the baseline). Records the same CUDA events as
+/// [`queued`].
 pub(super) fn masked(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
     let GpuSearch { memory, sums, clock: [begun, _, known], .. } = search;
     let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);

@@ -10,8 +10,8 @@ use crate::algo::sssp::cpu::ExcessCounts;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice, Scan, Workspace, constant, slice_bytes};
 
-/// Number of equal steps into which the range of excesses (a weight minus the distance of the row's vertex) is
-/// divided.
+/// Number of equal intervals into which the range of excesses is divided. An excess is a weight minus the distance of
+/// the row's vertex.
 pub(super) const STEPS: usize = constant(PREPARE.text, "EXCESS_STEPS") as usize;
 
 /// GPU memory for near edges: the first edges of each row.
@@ -19,7 +19,7 @@ pub(super) const STEPS: usize = constant(PREPARE.text, "EXCESS_STEPS") as usize;
 pub(super) struct NearEdges {
     starts: DeviceSlice<u32>,
     edges: DeviceSlice<u64>,
-    /// Number of edges in each step of excess. Also scratch memory for the prefix sums of `starts`.
+    /// Number of edges in each interval of excesses. Also scratch memory for the prefix sums of `starts`.
     counts: DeviceSlice<u64>,
 }
 

@@ -74,7 +74,7 @@ pub(super) static MOORE_CODED: ProgramSource = ProgramSource {
     headers: MOORE_HEADERS,
 };
 
-/// Returns the CUDA programs that searches with weights of `source` and with `method` launch.
+/// Returns the CUDA programs that a search launches, for weights from `source` and the method `method`.
 pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSource> {
     let (sums, is_wide): (&[SumKind], bool) = match source {
         WeightSource::File => (&[SumKind::Whole, SumKind::Decimal], true),
@@ -93,8 +93,8 @@ pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSou
         .collect()
 }
 
-/// Returns the CUDA programs that only few graphs with weights of `source` need: for sums that do not fit in 32 bits,
-/// and for 64-bit weights.
+/// Returns the CUDA programs that few graphs need, for weights from `source`: the programs for sums that do not fit in
+/// 32 bits, and for 64-bit weights.
 pub fn rare_programs(source: WeightSource) -> Vec<&'static ProgramSource> {
     let sums: &[SumKind] = match source {
         WeightSource::File => &[SumKind::Wide, SumKind::Coded, SumKind::Double],

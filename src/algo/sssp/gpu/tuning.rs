@@ -22,9 +22,9 @@ pub struct Tuning {
     /// Number of tasks (vertices to push from) in a round above which Moore's algorithm defers tasks with larger
     /// distances.
     pub many: u32,
-    /// Maximum length of the longest row, in entries, with which a graph counts as deep.
+    /// Maximum row length in a deep graph: a graph counts as deep if no row has more entries.
     pub short: u32,
-    /// Maximum number of edges on the paths that a step extends from a vertex in a deep graph.
+    /// In a deep graph, maximum number of edges that a step follows along a path from a vertex.
     pub hops: u32,
     /// Maximum number of thread blocks.
     pub blocks: u32,

@@ -9,7 +9,7 @@ use crate::formats::WeightType;
 /// fraction of all row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms a search on an H100 with
 /// this value, 1.82 ms with four times the value and 1.84 ms with a quarter.
 const THRESHOLD: f64 = 1.0 / 1024.0;
-/// Minimum ratio of the longest to the mean row length with which a graph has a core of hubs.
+/// Minimum ratio of the longest to the mean row length from which a graph counts as having a core of hubs.
 const CORE: f64 = 64.0;
 /// Width of a bucket while few edges are queued, in graphs with a core, in multiples of the mean weight.
 const COARSE: f64 = 1.0 / 16.0;

@@ -117,7 +117,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         }
     }
 
-    /// Records that an edge from the parent of `v` was seen, in the trees of the bitmap `bits`.
+    /// Records, for the trees in the bitmap `bits`, that the check has seen a tight edge from the parent of `v`.
     #[inline]
     pub fn note(&self, v: u32, bits: u32) {
         let word = &self.seen[v as usize];

@@ -76,7 +76,7 @@ pub(super) fn claims<S: TreeSum>(
 }
 
 impl<S: TreeSum> TypedTree<'_, S> {
-    /// Returns whether vertex `v` is reached, or the fault that it shows.
+    /// Returns whether vertex `v` is reached, or a fault if its distance or its parent breaks a rule.
     #[inline]
     fn claim(&self, v: usize) -> Result<bool, PathFault> {
         let (distance, parent, vertex) = (self.distances[v], self.parents[v], v as u32);

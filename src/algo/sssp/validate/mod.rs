@@ -1,12 +1,12 @@
 //! Checks shortest-path trees against the rows of the graph, by the rules in `super::fault`. One pass over all edges
 //! checks several trees.
 //!
-//! The checks trust nothing that the search reports. First they check each tree by itself (`claims`): every vertex
-//! with a distance has a parent that is not farther. If a parent has the same distance as its child, the chain of
-//! parents must lead to a nearer vertex (`steps`). Then one pass over the lower half of all rows visits each edge once
-//! (`rows`). For each end of an edge it reads a line, which contains the distances of the vertex in all trees. The
-//! pass checks that no edge gives a shorter path. It also checks that an edge leads from each parent to its child and
-//! gives exactly the distance of the child. So each distance is the length of a path, and no path is shorter.
+//! The checks trust nothing that the search reports. First they check each tree by itself (`claims`): every vertex with
+//! a distance has a parent that is not farther. If a parent has the same distance as its child, the chain of parents
+//! must lead to a nearer vertex (`steps`). Then one pass over the lower half of all rows reads each edge once (`rows`).
+//! For each end of an edge it reads a line, which contains the distances of the vertex in all trees. The pass checks
+//! that no edge gives a shorter path. It also checks that an edge leads from each parent to its child and gives exactly
+//! the distance of the child. So each distance is the length of a path, and no path is shorter.
 //!
 //! The pass also checks that each parent is the first possible one in the order of vertices.
 
@@ -79,8 +79,8 @@ fn width(trees: usize) -> usize {
     if trees > SOME { MOST } else { SOME }
 }
 
-/// A pass over the edges of a graph, read from rows or from the input. It visits each edge once. It also supplies the
-/// ids of vertices for messages.
+/// Source of a graph's edges for checks of trees: its rows or the input. A pass reads each edge once. The source also
+/// returns the ids of vertices for messages.
 pub trait EdgePass {
     /// Returns the number of vertices.
     fn vertices(&self) -> usize;
@@ -88,8 +88,8 @@ pub trait EdgePass {
     /// Returns true if weights may have more than 32 bits.
     fn has_wide_weights(&self) -> bool;
 
-    /// Checks all edges against the trees of `batch`. Returns a fault if an edge shows one. The fault does not depend
-    /// on the number of threads.
+    /// Checks all edges against the trees of `batch`. Returns a fault if an edge breaks a rule in a tree. The fault
+    /// does not depend on the number of threads.
     ///
     /// # Errors
     /// Read errors; [`Error::Stopped`].
@@ -199,8 +199,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         }
     }
 
-    /// Checks each tree by itself, without edges. `of` returns the distances of a tree, or `None` if their type is not
-    /// `S`. Returns the trees with distances of this type, and their statistics.
+    /// Checks each tree by itself, without edges. `of` must return the distances of a tree, or `None` if the type of
+    /// these distances is not `S`. Returns the trees with distances of this type, and their statistics.
     fn each<'t, S: TreeSum>(
         &self,
         trees: &[PathTree<'t>],

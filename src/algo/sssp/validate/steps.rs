@@ -2,8 +2,8 @@
 //! by edges that add nothing to it.
 //!
 //! The root is at step 0, and so is a vertex whose parent is nearer to the root. Any other vertex has the same distance
-//! as its parent. Its step is one more than the parent's step. Parents lead to the root exactly if every vertex has a
-//! step.
+//! as its parent. Its step is one more than the parent's step. Every chain of parents ends at the root if and only if
+//! every vertex has a step.
 
 use super::claims::TypedTree;
 use super::sum::TreeSum;
@@ -22,7 +22,7 @@ const PART: usize = 1 << 14;
 pub struct PlateauSteps(Buffer<AtomicU32>);
 
 /// Computes the step of every vertex of a tree. No parent may have a larger distance than its child. If parents form a
-/// cycle, returns a fault with a vertex whose parents lead into the cycle.
+/// cycle, returns a fault with a vertex whose chain of parents ends in the cycle.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
@@ -40,8 +40,8 @@ pub(super) fn steps<S: TreeSum>(
     })
 }
 
-/// Follows parents at equal distance from `v` to a vertex whose step is known or 0. Sets the steps of all vertices on
-/// this chain. Returns false if the parents form a cycle.
+/// Follows the chain of parents at the same distance from `v` to the first vertex whose step is known or 0. Sets the
+/// steps of all vertices on this chain. Returns false if the parents form a cycle.
 fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     let known = |v: u32| steps[v as usize].load(Relaxed);
     let (mut at, mut behind) = (v, 0u32);

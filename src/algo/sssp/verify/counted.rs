@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 
-/// Checks the statistics that a job reports about one source. `counted` is the number of input edges that leave
-/// reached vertices (in an undirected graph, of edges with both ends reached), or `None` if edges were not counted.
-/// `may_leave` says whether a sum may have overflowed, so that an edge may lead from a reached vertex to an unreached
-/// one.
+/// Checks the statistics that a job reports about one source. `counted` is the number of input edges that leave reached
+/// vertices or, in an undirected graph, the number of edges with both ends reached. It is `None` if edges were not
+/// counted. `may_leave` says whether a sum may have overflowed, so that an edge may lead from a reached vertex to an
+/// unreached one.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if any of them is wrong.

@@ -84,7 +84,7 @@ struct PathEdgeChecker<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
     batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
-    /// The fault in the first tree that shows one, and the ends of the smallest edge that shows it.
+    /// The fault in the first faulty tree, and the ends of the smallest edge that shows this fault.
     wrong: Option<(NumberedFault, [u32; 2])>,
 }
 

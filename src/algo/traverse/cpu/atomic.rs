@@ -1,6 +1,6 @@
-//! Strategy `atomic`, a simple method that is kept for comparison. Threads claim neighbours of the frontier that this
-//! rank owns by atomic minima. They append all other neighbours to the pairs that are sent, at positions that atomic
-//! additions allocate. No repeats are dropped.
+//! Strategy `atomic`, a simple method that is kept for comparison. Threads expand the frontier. With atomic minimum
+//! operations they claim the neighbours that this rank owns. All other neighbours are appended to the pairs to send, at
+//! positions that an atomic counter assigns. No repeats are dropped.
 
 use super::Candidates;
 use super::rows::Expansion;

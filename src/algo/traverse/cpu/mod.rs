@@ -27,11 +27,11 @@ use std::ops::Range;
 use std::time::Instant;
 use update::Update;
 
-/// Divisor: a step is narrow, and runs on one thread, if its frontier has at most 1/`NARROW` as many edges as the rank
-/// has vertices, within [`BOUNDS`].
+/// A step is narrow, and runs on one thread, if its frontier has at most 1/`NARROW` as many edges as the rank has
+/// vertices. This edge limit is clamped to [`BOUNDS`].
 const NARROW: u64 = 64;
-/// Smallest and largest value of the maximum number of edges of a narrow step (a step on one thread). They apply to
-/// small and to large graphs.
+/// Lower and upper bound on the edge limit of narrow steps (steps on one thread). The lower bound takes effect in small
+/// graphs, the upper bound in large ones.
 const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 
 /// Maximum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
@@ -41,8 +41,8 @@ const LEAST_PIECE: u64 = 1 << 16;
 
 /// The candidates of a piece (a range of the frontier's edges), as pairs of key and parent.
 struct Candidates {
-    /// For each rank, the range of the pairs to send to it. This rank's range is empty if it has already claimed its
-    /// own vertices.
+    /// For each rank, the range of the pairs to send to it. This rank's range is empty if the rank has already claimed
+    /// its own vertices.
     to: Vec<Range<usize>>,
     /// Number of repeats that were dropped.
     pruned: u64,

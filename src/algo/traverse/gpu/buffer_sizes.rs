@@ -59,8 +59,8 @@ impl TraverseBufferSizes {
         if self.ranks == 1 { 0 } else { BATCH as u64 }
     }
 
-    /// Returns the number of counters that sorting the pairs of a piece needs: one for each digit and tile (a range of
-    /// pairs that one thread block sorts).
+    /// Returns the number of counters that sorting the pairs of a piece needs: one for each value of a digit and each
+    /// tile (a range of pairs that one thread block sorts).
     pub fn counts(&self) -> u64 {
         DIGITS * self.piece.div_ceil(TILE)
     }

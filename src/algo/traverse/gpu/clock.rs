@@ -9,10 +9,10 @@ use std::time::Instant;
 /// Function that selects a field of [`StepTimes`].
 pub(super) type Step = fn(&mut StepTimes) -> &mut f64;
 
-/// Number of queued events from which the host should wait for the GPU before it queues more work.
+/// Number of measured steps in the queue at which the host should wait for the GPU before it queues more work.
 const MANY: usize = 64;
 
-/// Events in a GPU queue: the start of a measurement, and the end of each step after it.
+/// CUDA events in a GPU queue: one at the start of a measurement, and one at the end of each step after it.
 pub(super) struct StepClock {
     events: Vec<Event>,
     ends: Vec<Step>,
@@ -25,7 +25,8 @@ impl StepClock {
         StepClock { events: Vec::new(), ends: Vec::new(), begun: None }
     }
 
-    /// Starts the clock unless it is running. Work that is queued after this call belongs to the next step that ends.
+    /// Starts the clock unless it is running. Work that is queued after this call is counted for the next step that
+    /// ends.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -37,7 +38,8 @@ impl StepClock {
         Ok(())
     }
 
-    /// Ends a step. All work that was queued since the end of the previous step belongs to this step.
+    /// Ends a step. The time of all work that was queued since the previous step ended will be added to the field that
+    /// `step` selects.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

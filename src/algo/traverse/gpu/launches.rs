@@ -65,8 +65,8 @@ impl Launches {
         })
     }
 
-    /// Returns the array that contains the pairs of a piece (a range of the frontier's edges) after all steps, grouped
-    /// by rank.
+    /// Returns the array that contains the pairs of a piece (a range of the frontier's edges) once all kernels of the
+    /// piece have run. Pairs are grouped by rank.
     pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
         match self.strategy {
             Strategy::Atomic => self.sorter.input(),

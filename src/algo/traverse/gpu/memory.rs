@@ -29,7 +29,7 @@ pub(super) struct TraverseMemory {
     pub inbox: DeviceSlice<u64>,
     /// Two arrays of pairs. Each pass of a sort moves pairs from one array to the other.
     pub pairs: [DeviceSlice<u64>; 2],
-    /// A counter for each digit and tile (a range of pairs that a thread block sorts).
+    /// A counter for each value of a digit and each tile (a range of pairs that a thread block sorts).
     pub counts: DeviceSlice<u32>,
     /// Scratch memory for prefix sums.
     pub scratch: DeviceSlice<u32>,

@@ -4,9 +4,9 @@
 //! GPU memory contains the rows of the vertices that the rank owns, in one array, and their parents, bitmaps and
 //! frontier. A *candidate* is a neighbour of the frontier. Candidates are processed piece by piece: each thread writes
 //! one candidate of a piece. The candidates are sorted by key in passes of 8 bits (`sort`), and repeats are dropped.
-//! Candidates for vertices of this rank are claimed at once. The GPUs of other ranks read the others from this GPU's
-//! memory (`peers`). If they can't access it, the candidates go through the host. The host waits for the GPU once per
-//! level, and once more if there are other ranks.
+//! Candidates for vertices of this rank are claimed at once. Candidates for vertices of other ranks are read by the
+//! GPUs of those ranks from this GPU's memory (`peers`), or go through the host if the GPUs can't access each other's
+//! memory. The host waits for the GPU once per level, and once more if there are other ranks.
 
 mod buffer_sizes;
 mod clock;

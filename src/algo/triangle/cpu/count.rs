@@ -30,16 +30,17 @@ const TILES: u64 = 1 << 9;
 /// Maximum number of row entries in a tile. It equals the largest target size of a block.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
-/// Lower bounds on the number of entries in a tile (two, used in turn) and on the number of hubs, if memory is
-/// scarce. Tiles shrink to the first size, then the number of hubs shrinks, then tiles shrink to the second size.
+/// Lower bounds on the tile size in entries (first and second bound) and on the number of hubs, used if memory is
+/// scarce. First the tiles shrink down to their first bound, then the number of hubs, then the tiles down to their
+/// second bound.
 const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
 const LEAST_HUBS: u32 = 1 << 11;
 
 /// Number of row entries that a thread takes at a time to test wedges row by row.
 const PART_ENTRIES: usize = 1 << 16;
 
-/// Threshold below which the rows of a partner block are searched one after another: this mean number of wedges per
-/// entry, or fewer. With so few wedges, building hub bits and groups of entries takes more time than it saves.
+/// Threshold for searching the rows of a partner block one after another: the largest mean number of wedges per entry
+/// for which this is done. With so few wedges, building hub bits and groups of entries takes more time than it saves.
 const FEW_WEDGES: u64 = 2;
 
 /// Settings of triangle counting on the CPU. They do not change its result.
@@ -187,8 +188,8 @@ impl Fronts<'_, '_> {
         }
     }
 
-    /// Counts as [`Self::partner`] does, and adds each triangle to the counters of its three edges. A missing counter
-    /// is skipped.
+    /// Like [`Self::partner`], but adds each triangle to the counters of its three edges. Edges without a counter are
+    /// skipped.
     pub fn partner_edges(
         &mut self,
         partner: Tile<'_>,
@@ -200,8 +201,8 @@ impl Fronts<'_, '_> {
         self.run(partner, wanted, stop, |fronts| Edges::new(fronts, counters, hubs, max_row))
     }
 
-    /// Fills the bit matrix with the hubs of the front blocks, unless that is done already. If `places` is true, also
-    /// counts the bits before each word, from which the index of a hub in its row follows.
+    /// Fills the bit matrix with the hubs of the front blocks, unless it contains them already. If `places` is true,
+    /// also counts the bits before each word, which are needed to find the index of a hub in its row.
     fn set_hubs(&mut self, places: bool) {
         let Counter { settings, hubs, .. } = &mut *self.counter;
         if !std::mem::replace(&mut self.has_hubs, true) {

@@ -69,14 +69,14 @@ pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u6
 }
 
 /// Adds up the triangles per edge that one thread finds. Edges that are in many triangles have counters in arrays of
-/// the thread, which are added to the shared counters when this value is dropped, or earlier. Triangles of other
+/// the thread, which are added to the shared counters when this value is dropped, at the latest. Triangles of other
 /// edges are added to the shared counters at once.
 #[derive(Debug)]
 pub struct Edges<'a> {
     fronts: &'a [Block<'a>],
     counters: UnitCounters<'a>,
-    /// For each hub, the number of triangles of the edge between it and `c`. 16 bits are enough, because there are
-    /// fewer than 2^16 hubs.
+    /// For each hub, the number of triangles of the edge between the hub and vertex `c`. 16 bits are enough, because
+    /// there are fewer than 2^16 hubs.
     of_c: Vec<u16>,
     /// For each entry of the rows of hubs, its number of triangles modulo 256. Whenever a number wraps to 0, 256 are
     /// added to the shared counter.

@@ -28,8 +28,8 @@ struct BucketCut {
 }
 
 impl BucketCut {
-    /// Returns the finest division of `ids` with at most `buckets` buckets, or the coarsest division if all have
-    /// more.
+    /// Returns the finest division of `ids` with at most `buckets` buckets. If every division has more buckets,
+    /// returns the coarsest.
     fn new(ids: &Range<u32>, buckets: usize) -> BucketCut {
         let with = |mantissa| {
             let first = BucketCut { mantissa, ..BucketCut::default() }.of(ids.start);

@@ -80,9 +80,9 @@ impl LinkCounter {
         }
     }
 
-    /// Counts the links that follow from the triangles `a < b < c` with `c` in `partner` and `b` in a front block
-    /// that is `wanted`. Adds them to `links`, indexed by vertex. Returns one count per front block. If `stop`
-    /// returns true, the result is `None`, and only some links are added.
+    /// Adds the links that some triangles contribute to `links`, indexed by vertex. These are the triangles `a < b <
+    /// c` with `c` in `partner` and `b` in a front block that is `wanted`. Returns one count per front block. If
+    /// `stop` returns true, returns `None` after only some links have been added.
     pub fn partner(
         &mut self,
         (graph, fronts): (&BlockStore, &[Block<'_>]),

@@ -49,7 +49,7 @@ pub struct Cpu<'a> {
     pool: ThreadPool,
     stop: Stop<'a>,
     /// Maximum size of the resident front blocks in bytes: the free part of the budget. The blocks are mapped files,
-    /// which do not count against the budget but should fit in that memory.
+    /// which do not count against the budget but should fit in its free part.
     resident: u64,
     least_item: usize,
     _scratch: Reservation,
@@ -67,12 +67,13 @@ enum Method<'a> {
 
 /// Function that counts a tile (rows of a partner block) with all wanted front blocks. Its arguments are the index of
 /// the partner block, the tile, and for each front block whether it is wanted. It returns a count per front block, or
-/// `None` after a stop.
+/// `None` if the count was cancelled.
 type CountTile<'a> = Box<dyn FnMut(usize, Tile<'_>, &[bool]) -> Option<Vec<PairCount>> + Send + 'a>;
 
 impl<'a> Cpu<'a> {
     /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
-    /// `per_vertex`, if given. `stop` returns the signal that ends the count, or `None` to go on.
+    /// `per_vertex`, if given. `stop` is polled during counting: it must return the cause if counting must stop, or
+    /// `None` to continue.
     ///
     /// # Errors
     /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Internal`] if no threads can be started.

@@ -1,8 +1,9 @@
-//! Checks from time to time whether a count must stop.
+//! Cancellation check that counting threads make every few milliseconds.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Counter of the steps of a thread. It calls `stop` every 2^23 steps, which take a few milliseconds.
+/// Cancellation check of one thread, which counts its steps. It calls `stop` every 2^23 steps, which take a few
+/// milliseconds.
 pub struct StopPoller<'a> {
     work: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
@@ -12,13 +13,14 @@ pub struct StopPoller<'a> {
 impl<'a> StopPoller<'a> {
     const STEPS: usize = 1 << 23;
 
-    /// Creates the counter of a thread. All threads share `stopped`, which is set once `stop` has returned true on
-    /// any of them.
+    /// Creates the cancellation check of one thread. All threads share `stopped`, which is set once `stop` has
+    /// returned true on any of them.
     pub fn new(stop: &'a (dyn Fn() -> bool + Sync), stopped: &'a AtomicBool) -> StopPoller<'a> {
         StopPoller { work: 0, stop, stopped }
     }
 
-    /// Adds `steps` to the counter. Returns `None` if the count must stop.
+    /// Adds `steps` to the number of steps, and calls `stop` after every 2^23 steps. Returns `None` if the count must
+    /// stop.
     #[inline]
     pub fn advance(&mut self, steps: usize) -> Option<()> {
         self.work += steps;

@@ -15,7 +15,7 @@ pub struct HubEntries<'a> {
     pub c: u32,
     /// The hubs, ascending.
     pub middles: &'a [u32],
-    /// Index of the front block that contains their rows.
+    /// Index of the front block that contains the rows of these hubs.
     pub front: usize,
     /// Index of the first of these hubs among the entries of the partner block.
     pub start: usize,
@@ -62,29 +62,31 @@ pub trait Tally: Send {
     /// `entries`. Returns their number.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64;
 
-    /// Called at the end of a row `c`. `row` contains the hubs of the row. The first of them has index `start` among
-    /// the entries of the partner block.
+    /// Called after the last hub of a row `c`. `row` contains the hubs of the row, and `start` is the index of the
+    /// first of them among the entries of the partner block.
     #[inline]
     fn end_hub_row(&mut self, _row: &[u32], _start: usize) {}
 
-    /// Sets the bits of `ids`, which are ascending. All bits must be clear before.
+    /// Sets the bits of `ids` in `marks`. `ids` must ascend, and all bits of `marks` must be clear.
     #[inline]
     fn mark(&mut self, marks: &mut Marks, ids: &[u32]) {
         mark(marks, ids);
     }
 
-    /// Counts the ids of `stream` that are marked, and returns how many there are. If `is_row` is true, `stream` is row
-    /// `b` and the head of row `c` is marked. Otherwise `stream` is the head of row `c` and row `b` is marked.
+    /// Counts the triangles of a pair of rows, which are the marked ids of `stream`, and returns their number. If
+    /// `is_row` is true, `stream` is row `b` and the head of row `c` is marked. Otherwise `stream` is the head of row
+    /// `c` and row `b` is marked.
     fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], is_row: bool, pair: &RowPair<'_>) -> u64;
 
-    /// Counts the triangle that vertex `a` forms with the vertices of a pair of rows.
+    /// Adds one triangle to the tally: vertex `a`, and the vertices `b` and `c` of the pair of rows `pair`. `places`
+    /// contains the indices of `a` in both rows.
     fn triangle(&mut self, a: u32, places: Places, pair: &RowPair<'_>);
 
     /// Called when a pair of rows has been tested, with its number of triangles.
     fn closed(&mut self, triangles: u64, pair: &RowPair<'_>);
 
-    /// Called at the end of a row `b` in front block `front`. The first `marked` entries of the row, from index `row`
-    /// on, were marked.
+    /// Called after the last pair with a marked row `b`, which is in front block `front`. The row begins at index
+    /// `row` of the block's entries, and its first `marked` entries were marked.
     #[inline]
     fn end_row(&mut self, _front: usize, _row: usize, _marked: usize) {}
 }

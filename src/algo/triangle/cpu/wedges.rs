@@ -42,7 +42,7 @@ pub struct Tester<'a, 'p, T> {
     pub tally: &'a mut T,
     /// Numbers of triangles and of tested wedges, for each front block.
     pub counts: &'a mut [PairCount],
-    /// Checks from time to time whether to stop.
+    /// Cancellation check.
     pub poller: &'a mut StopPoller<'p>,
 }
 

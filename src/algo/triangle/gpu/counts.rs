@@ -36,8 +36,8 @@ impl<'a> VertexCounts<'a> {
         VertexCounts { on_host, on_gpu, moved: (Instant::now(), guess) }
     }
 
-    /// Returns true if it is time to move the counts to the host, so that units can be reported. This is the case
-    /// from time to time, and when the job must stop.
+    /// Returns true if it is time to move the counts to the host, so that units can be reported: if the last move was
+    /// long enough ago, or if the job must stop.
     pub fn is_due(&self) -> bool {
         let (end, took) = self.moved;
         signals::stop_requested().is_some() || end.elapsed() >= STAYING * took
@@ -60,7 +60,8 @@ impl<'a> VertexCounts<'a> {
         Ok(())
     }
 
-    /// Faster form of [`Self::move_to_host`]. Nothing else may be copied meanwhile, and the queue must be finished.
+    /// Faster variant of [`Self::move_to_host`]. The queue must have finished all work, and nothing else may be copied
+    /// at the same time.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

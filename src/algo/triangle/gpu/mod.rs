@@ -56,7 +56,7 @@ pub struct Gpu<'a> {
     begun: Instant,
     /// Total time in which the GPU did not wait for copies.
     busy: Duration,
-    /// GPU events at the start and the end of the interval being measured.
+    /// CUDA events at the start and the end of the interval being measured.
     clock: [Event; 2],
 }
 
@@ -75,8 +75,8 @@ impl<'a> Gpu<'a> {
     }
 
     /// Returns true if `bytes` bytes of GPU memory, in addition to the blocks, are enough to count a graph of this
-    /// layout. `sizes` are upper bounds of the block sizes. Blocks on other ranks are not divided, so each must fit
-    /// whole.
+    /// layout. `sizes` are upper bounds on the block sizes. Blocks on other ranks are not divided, so each of them
+    /// must fit as a whole.
     pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, counted: Counted) -> bool {
         let row = layout.longest_row();
         let small = sizes.iter().all(|size| size.entries < 1 << 31 && size.rows < 1 << 31);
@@ -84,9 +84,9 @@ impl<'a> Gpu<'a> {
         row <= LONGEST_HEAD && small && Self::least_bytes(counted, layout.rows(), longest, 0) <= bytes
     }
 
-    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. `stop` returns the signal that ends
-    /// the count, or `None` to go on. [`Self::place_blocks`] must be called next, or [`Self::begin_edges`] for counts
-    /// per edge.
+    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. `stop` is polled during counting: it
+    /// must return the cause if counting must stop, or `None` to continue. [`Self::place_blocks`] must be called next,
+    /// or [`Self::begin_edges`] for counts per edge.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -125,9 +125,9 @@ impl<'a> Gpu<'a> {
         })
     }
 
-    /// Chooses where the blocks of `graph` are stored, and reserves memory for counts per vertex, which are added to
-    /// `per_vertex`, if given. It must be called before counting, after all ranks have called [`Self::new`]. `peers`
-    /// is the GPU memory of the other ranks, if their GPUs can access each other. Collective.
+    /// Chooses where the blocks of `graph` are stored. If `per_vertex` is given, also reserves memory for counts per
+    /// vertex, which will be added to `per_vertex`. Must be called before counting, after all ranks have called
+    /// [`Self::new`]. `peers` is the GPU memory of the other ranks, if their GPUs can access each other. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
@@ -357,8 +357,9 @@ impl FrontPass<'_, '_> {
         here.iter().try_for_each(|(segment, place)| self.counting.shift(segment, place.starts, place.entry))
     }
 
-    /// Counts the triangles of the front batch with each partner batch outside it, as these arrive in GPU memory. The
-    /// slots (buffers) of counted partner batches are returned to the loader through `empty`.
+    /// Counts the triangles of the front batch with each partner batch that is not part of it, as soon as the partner
+    /// batch has arrived in GPU memory. The slots (buffers) of counted partner batches are returned to the loader
+    /// through `empty`.
     fn count_outside(&mut self, partners: &[RowBatch], empty: &Sender<DeviceSlice<u32>>) -> Result<()> {
         while let Ok(arrival) = self.arrived.recv() {
             let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(peer_ended()) };
@@ -376,8 +377,8 @@ impl FrontPass<'_, '_> {
         Ok(())
     }
 
-    /// Counts the triangles of the front batch with one partner batch. `resident` contains the entries of a batch: of
-    /// the partner batch itself or, if it is a part of the front batch, of the front batch.
+    /// Counts the triangles of the front batch with one partner batch. `resident` contains the entries of the partner
+    /// batch, or of the whole front batch if the partner batch is part of it.
     fn count(&mut self, partner: &RowBatch, resident: (ResidentRows, &RowBatch)) -> Result<()> {
         let numbers = self.counting.pair(&self.front, partner, resident)?;
         self.report(partner, &numbers)

@@ -183,20 +183,20 @@ pub struct CountingContext<'c, 'v> {
     pub stop: Stop<'c>,
     /// Total time in which the GPU did not wait for copies.
     pub busy: &'c mut Duration,
-    /// GPU events that mark when a partner batch arrived and when it was counted.
+    /// CUDA events that mark when a partner batch arrived and when it was counted.
     pub clock: &'c mut [Event; 2],
 }
 
 impl CountingContext<'_, '_> {
-    /// Makes the queue wait for the event `copied`, which marks the end of copies. Then records the time at which
-    /// they arrived.
+    /// Makes the queue wait for the CUDA event `copied`, which marks the end of copies. Then queues a timestamp event,
+    /// which marks the time at which the copied data arrived.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;
         self.queue.mark(&self.clock[0])
     }
 
-    /// Shifts the row starts of a segment that was just copied. Before, they are relative to their block. Afterwards
-    /// they are indices into the batch, in which the entries of the segment begin at `entry`.
+    /// Converts the row starts of a segment that was just copied: from indices into the segment's block to indices
+    /// into the batch, in which the entries of the segment begin at `entry`.
     pub fn shift(&self, segment: &Segment, starts: DeviceSlice<u32>, entry: u64) -> Result<()> {
         let base = (entry as u32).wrapping_sub(segment.entries.start as u32);
         if base == 0 {
@@ -222,8 +222,8 @@ impl CountingContext<'_, '_> {
         Ok(())
     }
 
-    /// Groups the heads of a partner batch (parts of its rows before an entry) by row of the front. The heads of all
-    /// its segments must be counted before.
+    /// Groups the heads of a partner batch (parts of its rows before an entry) by row of the front. The number of
+    /// heads of each row must be known for all segments of the batch.
     fn group_heads(&self, front: &Front<'_>, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
         let ResidentRows { starts, targets } = resident;
         let Kernels { scan, scatter_heads, bits, .. } = self.kernels;
@@ -248,9 +248,10 @@ impl CountingContext<'_, '_> {
         Ok(())
     }
 
-    /// Counts the triangles of a partner batch whose heads were counted before. `resident` contains the entries of
-    /// the batch `around`, which is the partner itself or the front that it is a part of. Returns the triangles and
-    /// tested wedges of every pair of blocks, ordered by front block. After them come the links of every pair.
+    /// Counts the triangles of a partner batch after the heads of all its segments have been counted. `resident`
+    /// contains the entries of the batch `around`: the partner batch itself, or the front batch if the partner batch
+    /// is part of it. Returns the triangles and tested wedges of every pair of blocks, ordered by front block,
+    /// followed by the links of every pair.
     pub fn pair(
         &mut self,
         front: &Front<'_>,
@@ -306,7 +307,8 @@ impl CountingContext<'_, '_> {
         Ok(numbers)
     }
 
-    /// Waits until the GPU has counted the pair of batches. Sets the stop flag of the kernels on a signal.
+    /// Waits until the GPU has counted the pair of batches. If the job is asked to stop meanwhile, sets the flag that
+    /// ends the kernels early.
     fn wait(&mut self) -> Result<()> {
         while !self.clock[1].is_done()? {
             if (self.stop)().is_some() {

@@ -15,7 +15,7 @@ const TURNS: u64 = 4;
 /// entries, or [`LEAST_EARLY`] entries if that is more. A later batch may also be as large as the part of the front
 /// before it. So a batch can be counted while the rest of the front is copied from the host.
 const EARLY: u64 = 32;
-/// Number of entries up to which a partner batch inside a front batch is never too large.
+/// Lower bound on the maximum size of a partner batch inside a front batch, in entries.
 const LEAST_EARLY: u64 = 8 << 20;
 
 /// Threshold for dividing a partner batch: the number of memory reads that this must save for each row of the front

@@ -82,7 +82,7 @@ fn each(degrees: &mut [u32], links: &mut [u64], one: impl Fn(usize, &mut u32, &m
     })
 }
 
-/// Out-rows and in-rows of all vertices.
+/// Out-neighbours and in-neighbours of all vertices.
 struct DirectedRows<'e>([(&'e [u64], Buffer<u64>); 2]);
 
 impl<'e> DirectedRows<'e> {
@@ -91,8 +91,8 @@ impl<'e> DirectedRows<'e> {
         Ok(DirectedRows([out?, into?]))
     }
 
-    /// Returns the out-row (`way` 0) or the in-row (`way` 1) of a vertex, ascending. A word contains the vertex in
-    /// the upper 32 bits and a neighbour in the lower.
+    /// Returns the out-neighbours (`way` 0) or the in-neighbours (`way` 1) of a vertex, ascending. Each word contains
+    /// the vertex in the upper 32 bits and a neighbour in the lower.
     fn row(&self, way: usize, v: usize) -> &[u64] {
         let (edges, starts) = &self.0[way];
         &edges[starts[v] as usize..starts[v + 1] as usize]

@@ -18,7 +18,7 @@ use crate::memory::Reservation;
 use crate::prepare::input_ids::InputIds;
 use crate::process::signals;
 
-/// Maximum number of edges of which triangles are counted at once. Counting them takes some seconds.
+/// Maximum number of edges whose triangles are counted at once. Counting them takes some seconds.
 const MOST: u64 = 1 << 24;
 /// Number of random colourings of the vertices per pass over the edges, and maximum number of passes. A further pass
 /// follows if the estimate does not agree with the count.
@@ -90,7 +90,7 @@ fn is_directed(results: &Results<'_>, found: &TriangleOutput) -> bool {
     found.links.is_some() && results.info.direction == Direction::Directed
 }
 
-/// Sums over the rows of the columns per vertex.
+/// Sums of the columns per vertex over all rows.
 #[derive(Default)]
 struct ColumnSums {
     rows: u64,

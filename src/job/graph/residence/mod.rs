@@ -1,7 +1,7 @@
 //! Graphs that remain in memory, for jobs that do not keep their graph. As many edges as fit wait in GPU memory to be
-//! sorted. If all rows fit there too, tasks compute on them where they were sorted. Otherwise rows remain in host
-//! memory, if there is enough of it, and the ranks of a machine read each other's rows there. Nothing is stored in
-//! files in either case.
+//! sorted. If all rows fit in GPU memory, too, the rows remain where they were sorted, and tasks compute on them
+//! there. Otherwise rows remain in host memory, if there is enough of it, and the ranks of a machine read each
+//! other's rows there. In neither case are rows stored in files.
 
 mod arenas;
 mod host_memory;
@@ -142,7 +142,8 @@ fn plan_for_packing(
 }
 
 /// Plans the sorting of rows that remain in host memory. The rows must fit in addition to the memory that sorting and
-/// tasks need, and ranks must be able to read each other's memory. Either all ranks do this or none does. Collective.
+/// tasks need, and ranks must be able to read each other's memory. Rows remain in host memory on all ranks or on
+/// none. Collective.
 fn plan_in_memory(
     context: &Context,
     UnsortedBlocks { assignment, bins, most, of_all, longest }: &UnsortedBlocks<'_>,

@@ -353,8 +353,8 @@ impl SortLane<'_> {
         self.gather_device_lines(bin, (sent / self.room.line_words as u64) as u32)
     }
 
-    /// Copies those of the bin's lines (groups of 64 edges) that are in GPU memory to this lane's buffer, from line
-    /// `at` on.
+    /// Copies the lines (groups of 64 edges) of the bin that are in GPU memory to this lane's buffer. Line `at` of the
+    /// buffer receives the first of them.
     fn gather_device_lines(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
         let SortLane { lane, room, kernels, .. } = self;
         let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };

@@ -174,9 +174,9 @@ impl Sorters<'_> {
         Ok((DegreeSummary { max_degree: number(1), wedges }, number(0)))
     }
 
-    /// Sorts all bins of this rank. For each bin in order, `room` returns the memory for the bin's rows; its arguments
-    /// are the bin and the number of entries of each block so far, including this bin. Then `put` copies the rows to
-    /// this memory. Returns the number of entries of each block.
+    /// Sorts all bins of this rank. Calls `room` for each bin, in order, with two arguments: the bin, and the number of
+    /// entries of each block so far, including this bin. `room` must return the memory for the bin's rows. Then calls
+    /// `put`, which must copy the rows to this memory. Returns the number of entries of each block.
     fn in_order<R>(
         &mut self,
         build: Build<'_, '_>,

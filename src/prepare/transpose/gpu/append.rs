@@ -65,14 +65,14 @@ pub(super) fn append(
     })
 }
 
-/// Returns the batches that may contain entries of the window. Its entries come from lower rows of vertices with larger
-/// ids than the window's first vertex, so earlier batches contain none.
+/// Returns the batches that may contain entries of the window. The window's entries come from lower rows of vertices
+/// with larger ids than the window's first vertex, so earlier batches contain none of these entries.
 pub(super) fn batches_of<'t>(work: TransposeWork<'t, '_>, rows: WindowRows) -> &'t [Batch] {
     &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..]
 }
 
-/// Copies a batch to `out`: the start of each row in the batch's entries, the end of the last row, and the entries.
-/// Returns the number of 32-bit words.
+/// Copies a batch to `out`: for each row, the index of its first entry in the batch; then the end of the last row; then
+/// the entries. Returns the number of 32-bit words.
 pub(super) fn copy(lower: &BlockStore, batch: &Batch, out: &mut [u32]) -> Result<usize> {
     let (block, entries) = (lower.block(batch.block), &batch.entries);
     let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);

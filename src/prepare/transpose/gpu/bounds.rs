@@ -18,9 +18,10 @@ pub(super) struct Position<'t, 'a> {
 }
 
 impl Position<'_, '_> {
-    /// Computes the start of each row in the entries of the window, or its end if `ends` is 1. Bins are claimed by
-    /// means of the counter `next` until none is left. When a slot (buffer) is full, calls `send` with three arguments:
-    /// the lane, the index (in the window) of the first row in the slot, and the number of rows.
+    /// Computes, for each row of the window, the position in the window at which the row's entries start, or if `ends`
+    /// is 1, the position at which they end. Threads claim bins with the shared counter `next` until none is left. When
+    /// a slot (buffer) is full, calls `send` with three arguments: the lane, the index (in the window) of the first row
+    /// in the slot, and the number of rows.
     pub(super) fn bounds(
         &self,
         on_gpu: &mut TransposeLane<'_>,

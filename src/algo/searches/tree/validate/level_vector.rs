@@ -18,8 +18,8 @@ pub(super) enum EdgeOrientation {
 }
 
 /// For each tree, sets `gap` to the maximum of `gap` and the difference of the levels at the ends of an edge. A
-/// difference above 1 violates rule 3 or rule 4 of Graph500. A directed edge may lead to any smaller level and may
-/// leave an unreached vertex, so in both cases the difference counts as 0.
+/// difference above 1 violates rule 3 or rule 4 of Graph500. The head of a directed edge may have any smaller level,
+/// and its tail may be unreached. In both cases the difference counts as 0.
 #[inline(always)]
 pub(super) fn widen<M: Mark, const W: usize>(
     gap: &mut LevelVector<M, W>,
@@ -38,8 +38,8 @@ pub(super) fn widen<M: Mark, const W: usize>(
     }
 }
 
-/// Returns the index of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart;
-/// `None` if there is no such tree.
+/// Returns the index of the first tree whose `gap` exceeds 1, because an edge joins levels that are too far apart.
+/// Returns `None` if there is no such tree.
 pub(super) fn too_wide<M: Mark, const W: usize>(gap: &LevelVector<M, W>) -> Option<usize> {
     let next = M::of_level(0);
     gap.iter().position(|&gap| gap > next)

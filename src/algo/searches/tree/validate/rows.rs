@@ -139,8 +139,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Looks for the remaining parents of a vertex among its larger neighbours. Does not compare levels, because the
-    /// row of the larger neighbour does so for the same edge.
+    /// Looks for the remaining parents of a vertex among its larger neighbours. Does not compare levels: each of these
+    /// edges is also an entry in the row of its larger end, and its levels are compared there.
     #[cold]
     fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), NumberedFault> {
         for (tree, of) in self.trees.iter().enumerate() {

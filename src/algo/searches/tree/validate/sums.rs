@@ -8,7 +8,7 @@ use crate::algo::searches::tree::levels::Mark;
 pub(super) struct TreeSums<M, const W: usize> {
     reached: [u64; W],
     deepest: LevelVector<M, W>,
-    /// Number of vertices that all trees reach. `reached` does not include them.
+    /// Number of vertices that every tree reaches. They are counted here once, and not in `reached`.
     by_all: u64,
 }
 

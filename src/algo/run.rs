@@ -61,7 +61,7 @@ pub enum UnitsKind {
     Journal,
     /// Checkpoint, named `ALGORITHM.TRIAL.checkpoint`: arrays, and the numbers of the units that they cover.
     Checkpoint,
-    /// Folder, named `ALGORITHM.TRIAL.files`, with the algorithm's own files for data that does not fit memory.
+    /// Folder, named `ALGORITHM.TRIAL.files`, with the algorithm's own files for data that does not fit in memory.
     Files,
 }
 

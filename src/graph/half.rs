@@ -4,11 +4,10 @@
 /// Ids ascend with descending degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
-    /// The neighbours with smaller ids than the vertex, which have the same or higher degree. Every graph stores this
-    /// half.
+    /// The neighbours with smaller ids than the vertex. Their degree is the same or higher. Every graph stores this half.
     Lower,
-    /// The neighbours with larger ids than the vertex, which have the same or lower degree. A graph stores this half
-    /// only if a task needs it.
+    /// The neighbours with larger ids than the vertex. Their degree is the same or lower. A graph stores this half only
+    /// if a task needs it.
     Upper,
 }
 

@@ -60,7 +60,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] if the file differs from what was written; [`crate::Error::Limit`] if the index, half
-    /// a byte for each id, does not fit memory.
+    /// a byte for each id, does not fit in memory.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
         // If ids are evenly distributed, a range contains about eight of them.
         let list = SortedList::open(&IDS, path, key, |ids| ids / 8, budget)?;

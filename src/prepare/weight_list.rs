@@ -61,7 +61,7 @@ impl WeightCodes {
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file differs from what was written; [`Error::Io`]; [`Error::Limit`] if the index does
-    /// not fit memory.
+    /// not fit in memory.
     pub fn open(folder: &Path, weights: GraphWeights, budget: &Budget) -> Result<WeightCodes> {
         let path = path(folder);
         let list = SortedList::open(&WEIGHTS, &path, weights.list, |_| RANGES, budget)?;

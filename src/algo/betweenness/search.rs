@@ -1,7 +1,7 @@
 //! The search from one source: levels and counts of shortest paths, then dependencies.
 //!
 //! The search does not store the levels of vertices. An unreached vertex has the count 0, and its reached neighbours
-//! are all in the last level. So a vertex of the next level sums the counts of all its in-neighbours. On the way back,
+//! are all in the last level. So a vertex of the next level sums the counts of all its in-neighbours. In the backward pass,
 //! each vertex sums the *shares* of all its out-neighbours. The share of a vertex is (1 + dependency) / count, and 0
 //! until the dependency is computed.
 
@@ -43,8 +43,9 @@ pub(super) struct Search<'g, C> {
     paths: Buffer<C>,
     /// Share of each vertex: (1 + dependency) / count, which the vertex adds to the sum of each predecessor.
     shares: Buffer<C>,
-    /// Sum for each vertex of the level that is being computed: of path counts in the search, of shares on the way
-    /// back. After the way back, the sum of the successors' shares for each reached vertex.
+    /// One sum per vertex. While the search counts paths, it adds up the path counts of predecessors for the vertices of
+    /// the current level. In the backward pass, it adds up the shares of successors. So in the end every reached vertex
+    /// has the sum of the shares of its successors.
     sums: Buffer<C>,
     extent: Extent,
 }
@@ -223,7 +224,7 @@ impl<'g, C: Count> Search<'g, C> {
     /// levels. Collective.
     fn pull(&mut self, level: Range<usize>, way: EdgeDirection, workers: Workers<'_>) -> Result<()> {
         let Search { rows, order, paths, shares, sums, .. } = self;
-        // On the way back, only vertices of the next level have shares that count.
+        // In the backward pass, only vertices of the next level have shares that count.
         let (values, from): (&[C], u32) = if way == In { (paths, 0) } else { (shares, order[level.end]) };
         let list = &order[level];
         let comm = workers.comm;

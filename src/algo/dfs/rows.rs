@@ -58,7 +58,7 @@ struct Copies {
     entries: Buffer<u32>,
     /// Number of vertices that must be reached before the rows are copied the first time, or the next time.
     due: u32,
-    /// Whether the rows are in files that do not fit memory.
+    /// Whether the rows are in files that do not fit in memory.
     from_disk: bool,
 }
 
@@ -194,7 +194,7 @@ impl<'a> SearchRows<'a> {
         Ok(SearchRows { halves, direction, vertices: graph.info.connected as u32, copies: None, is_random: false })
     }
 
-    /// Reserves memory for copies of rows, if `budget` has enough. If the rows are in files that do not fit memory,
+    /// Reserves memory for copies of rows, if `budget` has enough. If the rows are in files that do not fit in memory,
     /// reserves nearly all free memory.
     ///
     /// # Errors
@@ -308,7 +308,7 @@ impl<'a> SearchRows<'a> {
     }
 
     /// Requests the first entries of the rows of `vertices` from disk, without waiting. Does nothing unless the rows
-    /// are in files that do not fit memory.
+    /// are in files that do not fit in memory.
     #[inline]
     pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
         if let Some(copies) = self.copies.as_ref().filter(|copies| copies.from_disk) {

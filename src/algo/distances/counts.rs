@@ -33,7 +33,7 @@ impl BitCounts {
         self.words += 1;
     }
 
-    /// Returns the count of each bit position.
+    /// Returns, for each bit position, the number of words in which the bit was set.
     pub(super) fn totals(mut self) -> [u64; 64] {
         self.flush();
         self.totals

@@ -181,7 +181,8 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: sources.len(), leaving: sources.iter().map(leaving).sum(), ..Found::default() })
     }
 
-    /// Finds the next level, and adds it to the words and the sums of all vertices.
+    /// Expands the frontier by one level. Sets the bits of the sources that reach a vertex in the word of that vertex,
+    /// and adds the new distances to its sums.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -43,7 +43,7 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
         }
         (false, false) => (single_process_bytes(length, reading, method), 0),
     };
-    // A list that does not fit memory is ranked with files, in bins that are as small as necessary.
+    // A list that does not fit in memory is ranked with files, in bins that are as small as necessary.
     let may_contract = method == Method::RulingSet && !fits_gpu;
     let width = by_files::width(length);
     let least = reading + external::least_memory(length, width, resources.threads);

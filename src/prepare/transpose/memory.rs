@@ -26,7 +26,7 @@ pub struct TransposeShape {
     /// Number of batches.
     pub batches: u64,
     /// Size in bytes of the largest bin with several rows: its entries, and a cursor for each row. A bin with one row
-    /// need not fit memory.
+    /// need not fit in memory.
     pub largest: u64,
     /// Number of entries (neighbours) of the upper half.
     pub entries: u64,

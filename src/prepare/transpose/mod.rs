@@ -15,7 +15,7 @@
 //! then each round of batches would access the ends of most rows again. (With rounds of 2^23 entries, the speed was 28
 //! to 65 M entries/s at scale 24 and 88 M/s at scale 22.)
 //!
-//! If the entries do not all fit memory, there are several passes. Each pass reads the lower half again and builds a
+//! If the entries do not all fit in memory, there are several passes. Each pass reads the lower half again and builds a
 //! *window*, a range of consecutive bins. (A spill file of entries by bin would need one pass, but 4·E more bytes would
 //! be written and read. That is as much as two more passes, and graphs that need more than three windows are rare.) A
 //! row that is longer than a window gets a separate pass, which writes the row's entries to the file as it finds them.

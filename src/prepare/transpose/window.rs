@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) enum RowWindow {
     /// The rows of a range of bins, which are whole blocks or a part of one block.
     Bins(Range<usize>),
-    /// The only row of the bin with this index, which does not fit memory.
+    /// The only row of the bin with this index, which does not fit in memory.
     Row(usize),
 }
 

@@ -82,7 +82,7 @@ impl CycleCheck {
         }
     }
 
-    /// Returns the two ends of an edge of the cycle that was not seen, if any.
+    /// Returns the two ends of a cycle edge that the input does not contain, if there is one.
     pub fn lacks(&self) -> Option<[u32; 2]> {
         let is_seen = |v: u32| self.seen[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
         let lacks = |&(v, next): &(u32, u32)| next != NONE && !is_seen(v);

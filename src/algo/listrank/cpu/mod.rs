@@ -1,4 +1,4 @@
-//! In-place list ranking on CPUs, for lists that fit memory.
+//! In-place list ranking on CPUs, for lists that fit in memory.
 //!
 //! | engine | work | method |
 //! |---|---|---|

@@ -1,5 +1,5 @@
 //! Resources and counters of a ranking by contraction, which replaces parts of a list by single links until the rest
-//! fits memory.
+//! fits in memory.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

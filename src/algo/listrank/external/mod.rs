@@ -1,6 +1,6 @@
-//! External list ranking, for lists that do not fit memory.
+//! External list ranking, for lists that do not fit in memory.
 //!
-//! The elements are divided into bins, which are ranges of elements that fit memory. In the first phase the bins are
+//! The elements are divided into bins, which are ranges of elements that fit in memory. In the first phase the bins are
 //! eliminated, from the last to the second. A chain is a path of links within a bin. Each chain is replaced by one link
 //! from the element before it to the element after it, weighted by the number of steps. Then bin 0 contains a single
 //! list, which is ranked. In the second phase, from bin 0 on, each bin receives from lower bins the ranks of the

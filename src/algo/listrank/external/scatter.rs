@@ -88,7 +88,7 @@ fn add<I: Index>(
 }
 
 /// Finds the smallest element that is the successor of two elements, by reading the input. Returns an internal error if
-/// there is none. Makes several passes over the input if one bit per element does not fit memory.
+/// there is none. Makes several passes over the input if one bit per element does not fit in memory.
 ///
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].

@@ -1,4 +1,4 @@
-//! Division of a list into bins (ranges of elements) that fit memory, before anything is read.
+//! Division of a list into bins (ranges of elements) that fit in memory, before anything is read.
 
 use crate::algo::listrank::index::Shares;
 

@@ -122,8 +122,8 @@ pub struct Front<'p> {
 }
 
 impl<'p> Front<'p> {
-    /// Reserves memory in the arena for the front `batch`, and for counting it with any of `partners`. Returns `None`
-    /// if the arena is too small.
+    /// Reserves memory in the arena for the front batch `batch`, and for counting the triangles between it and any one
+    /// partner batch of `partners`. Returns `None` if the arena is too small.
     pub fn place<'q>(
         gpu: &mut Workspace,
         work: &'p Work<'p>,

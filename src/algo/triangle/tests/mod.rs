@@ -253,8 +253,8 @@ fn scratch_memory_takes_at_most_half_down_to_a_small_minimum() {
 }
 
 prop_compose! {
-    /// Random edges that favour low vertex ids, so that there are hubs. Half of the graphs have few wedges, whose
-    /// rows are searched one after another.
+    /// Random graphs whose edges favour low vertex ids, so that there are hubs. Half of the graphs have so few wedges
+    /// that their rows are searched one after another.
     fn graph()(vertices in 1u32..120, most in prop::sample::select(vec![150usize, 1500]))(
         edges in prop::collection::vec((0..vertices, 0..vertices, 0..vertices), 0..most),
         vertices in Just(vertices),

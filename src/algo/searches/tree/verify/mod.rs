@@ -2,7 +2,7 @@
 //!
 //! The checks trust neither the search nor, if the input still exists, the prepared graph. They count degrees again to
 //! compute the order of vertices, which decides which parent is the first (`searches::places`). They read the columns
-//! of as many sources as fit memory (`columns`). One pass over the edges checks all of these trees (`edges`), by the
+//! of as many sources as fit in memory (`columns`). One pass over the edges checks all of these trees (`edges`), by the
 //! rules in `super::fault`.
 
 mod columns;

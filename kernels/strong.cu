@@ -25,13 +25,15 @@ constexpr u32 START = 4;
 // Bit masks of the segments of a vertex that contain its out-neighbours, and of those that contain its in-neighbours.
 constexpr u32 OUT = 5, IN = 10;
 // A step pulls if the vertices of the frontier have more than FEW entries, and more than 1/SPARSE of the entries of the vertices not found yet.
-constexpr u32 FEW = 1 << 14, SPARSE = 8;
+constexpr u32 FEW = 1 << 14;
+constexpr u32 SPARSE = 8;
 // In a step that pulls, a lane reads the first FIRST entries of a row, and its warp reads the others. Whole blocks read a row of more than
 // MOST_OF_WARP entries.
 constexpr u32 FIRST = 8, MOST_OF_WARP = 1 << 12;
 // A launch ends after MOST_STEPS steps, or when it has visited MOST_VISITED vertices, so that the host can check for signals.
 constexpr u32 MOST_STEPS = 1 << 10, MOST_VISITED = 1 << 26;
-// A step of at most NARROW vertices is executed by a launch of one block. That launch ends when a step has more than WIDE vertices.
+// A step of at most NARROW vertices with at most FEW entries is executed by a launch of one block. That launch ends when a step has more than WIDE
+// vertices or more than FEW entries.
 constexpr u32 NARROW = 128;
 constexpr u32 WIDE = 512;
 // Number of blocks that a multiprocessor runs at once. Code for older architectures needs more registers.
@@ -58,7 +60,8 @@ struct Place {
     u32 step;
     // The vertex from which all values come, or NONE if there are several.
     u32 root;
-    // If there is a root: number of entries of the listed vertices, and of the vertices that were not listed yet.
+    // Number of entries of the listed vertices, in phases that spread values; if there is a root, number of entries of the vertices that were not listed
+    // yet.
     u64 entries, left;
 };
 
@@ -203,7 +206,9 @@ template <bool SPREADS> __device__ inline void take_steps(const Strong& p, u32 p
     bool is_narrow = gridDim.x == 1;
     for (u32 visited = 0; visited < MOST_VISITED;) {
         Place at = scratch.at;
-        if (at.size == 0 || at.step - begun > MOST_STEPS || (is_narrow ? at.size > WIDE : at.size <= NARROW && at.step > begun)) break;
+        if (at.size == 0 || at.step - begun > MOST_STEPS) break;
+        // The other kind of launch takes the next step.
+        if (at.step > begun && (is_narrow ? at.size > WIDE || at.entries > FEW : at.size <= NARROW && at.entries <= FEW)) break;
         bool pulls = SPREADS && at.root != NONE && at.entries > max(u64(FEW), at.left / SPARSE);
         u32 wanted = !SPREADS ? ALL_SEGMENTS : (phase == COLOUR) != pulls ? OUT : IN, next = 1 - at.list;
         u64 entries = 0;
@@ -216,7 +221,7 @@ template <bool SPREADS> __device__ inline void take_steps(const Strong& p, u32 p
         auto each = [&](u32 v, const Segment*, u32 s, u32 u) {
             if (!SPREADS) return count(p, phase, v, s, u);
             u32 found = pulls ? spread(p, next, u, v) : spread(p, next, v, u);
-            if (found != NONE && at.root != NONE) entries += entries_of(p, found, ALL_SEGMENTS);
+            if (found != NONE) entries += entries_of(p, found, ALL_SEGMENTS);
             return found;
         };
         if (pulls) pull_short(p, wanted, lists, at.root, scratch.warps[warp_id()], entries);

@@ -107,3 +107,15 @@ fn a_signal_while_a_gpu_finds_strong_components_stops_it_in_time() {
     assert_eq!(gpu.place.read_report()["results"]["components"]["components"], 100_002);
     gpu.with(&[], &["verify", "job.toml"]).expect(0);
 }
+
+/// One component in which the frontier is a single vertex with many edges: all sources lead to it, and it leads to all sinks by way of another.
+#[test]
+fn gpu_strong_components_where_a_single_vertex_has_many_edges() {
+    let Some(gpu) = Gpu::new() else { return };
+    let (count, first, second) = (17_000, 40_000, 40_001);
+    let edges: Vec<[u64; 2]> =
+        (0..count).flat_map(|v| [[v, first], [second, 20_000 + v], [20_000 + v, v]]).chain([[first, second]]).collect();
+    job(&gpu, &edges);
+    gpu.does_as_a_processor("components", &["component"], None);
+    assert_eq!(gpu.place.read_report()["results"]["components"]["largest"][0], 2 * count + 2);
+}

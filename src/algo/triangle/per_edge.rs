@@ -247,6 +247,7 @@ impl<'a> EdgeGroups<'a> {
             queue.count(Some(gpu), keep, None)?;
             let mut counts: Buffer<u32> = budget.zeroed(sizes.clone().max().unwrap_or(0), EDGE_COUNTS)?;
             for (block, edges) in group.clone().zip(sizes) {
+                signals::check()?;
                 gpu.read_edges(block, &mut counts[..edges])?;
                 files.store(block, bytes_of(&counts[..edges]))?;
             }
@@ -256,6 +257,7 @@ impl<'a> EdgeGroups<'a> {
             let mut cpu = Cpu::of_edges(graph, vertices, threads, budget, &counters, stop)?;
             queue.count(Some(&mut cpu), keep, None)?;
             for block in group.clone() {
+                signals::check()?;
                 files.store(block, bytes_of(counters.of(block).unwrap_or_default()))?;
             }
         }

@@ -48,8 +48,12 @@ impl Algorithm for Triangle {
         (self.comparisons && direction == Direction::Directed).then_some(comparisons::NEEDS_UNDIRECTED)
     }
 
-    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
-        gpu::programs(self.counted(self.clustering))
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
+        match self.counted(self.clustering) {
+            // Several ranks count links on CPUs.
+            Counted::Links if ranks > 1 => Vec::new(),
+            counted => gpu::programs(counted),
+        }
     }
 
     fn rare_programs(&self) -> Vec<&'static ProgramSource> {

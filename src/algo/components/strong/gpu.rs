@@ -4,6 +4,7 @@
 use super::Phase;
 use super::search::LIVE;
 use crate::algo::Lease;
+use crate::algo::rows::FEW;
 use crate::algo::searches::gpu::{BARRIER_BYTES, FRONTIER, GRID_BARRIER, check_barrier, fetch};
 use crate::error::Result;
 use crate::gpu::{
@@ -33,6 +34,7 @@ const START: u32 = constant(TEXT, "START");
 
 const _: () = assert!(
     LIVE == constant(TEXT, "LIVE")
+        && FEW == constant(TEXT, "FEW") as u64
         && Phase::Trim as u32 == constant(TEXT, "TRIM")
         && Phase::Colour as u32 == constant(TEXT, "COLOUR")
         && Phase::Assign as u32 == constant(TEXT, "ASSIGN"),
@@ -226,12 +228,12 @@ impl<'g> GpuSearch<'g> {
             queue.fill(self.state.as_bytes().part(0..BARRIER_BYTES), 0)?;
             // SAFETY: the arguments match the kernel's, and name memory that only this search uses.
             unsafe { queue.launch_together(kernel, grid, (self.arguments, phase))? };
-            let StrongState { broken, size, .. } = self.read()?;
+            let StrongState { broken, size, entries, .. } = self.read()?;
             check_barrier(broken)?;
             if size == 0 {
                 return Ok(());
             }
-            grid.blocks = if size <= NARROW { 1 } else { most };
+            grid.blocks = if size <= NARROW && entries <= FEW { 1 } else { most };
         }
     }
 

@@ -37,6 +37,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+/// Maximum number of edges of several blocks whose triangles are counted at a time. If a job is killed, these counts
+/// are lost. Storing them takes a few seconds.
+const GROUP: u64 = 1 << 30;
 /// Number of partner batches in GPU memory at a time: one is counted while the next is copied.
 const SLOTS: usize = 2;
 
@@ -188,10 +191,10 @@ impl<'a> Gpu<'a> {
 
 /// Returns the maximum number of edges to count at a time with `bytes` bytes of GPU memory. The graph has `edges`
 /// edges, up to `block` edges in a block, and up to `row` entries in a row. Counts take a quarter of the memory, less
-/// if rows need it, or more if a block does.
+/// if rows need it, or more if a block does. They are of at most [`GROUP`] edges in several blocks.
 pub fn edges_at_once(edges: u64, block: u64, row: u64, bytes: u64) -> u64 {
     let free = bytes.saturating_sub(ArenaPlan::least_bytes(row));
-    (bytes / 16).min(free / 4).max(block).min(edges)
+    (bytes / 16).min(free / 4).clamp(block, GROUP.max(block)).min(edges)
 }
 
 /// Returns the number of entries of the block with the most entries.

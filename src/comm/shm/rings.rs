@@ -2,11 +2,11 @@
 //! slots. A slot is a buffer for one message.
 //!
 //! Messages of a ring are numbered from 0. Message n uses slot `n % slots` in lap `n / slots`. Each slot has a
-//! sequence number, its *turn*. The turn is `2 * lap` while the slot is free for the message of that lap, and `2 * lap
-//! + 1` while it contains the message. A writer or reader increments the turn when it has finished with the slot. The
-//! threads of a rank share a counter, from which each thread draws the number of its next message. Shared memory
-//! contains only turns, lengths and messages, but no locks, so a process that dies never holds a lock that others
-//! need.
+//! sequence number, its *turn*. The turn is `2 * lap` while the slot is free for the message of that lap, and
+//! `2 * lap + 1` while it contains the message. A writer or reader increments the turn when it has finished with the
+//! slot. The threads of a rank share a counter, from which each thread draws the number of its next message. Shared
+//! memory contains only turns, lengths and messages, but no locks, so a process that dies never holds a lock that
+//! others need.
 #![allow(unsafe_code)] // views of shared memory; the turn determines who may use a slot
 
 use super::segment::{self, SharedSegment};

@@ -13,21 +13,9 @@ const COUNT_HEADERS: &[(&str, &str)] = &[
 ];
 /// The GPU programs that count triangles, one for each value of [`Counted`].
 pub(super) static COUNT: [ProgramSource; 4] = [
-    ProgramSource {
-        name: "triangle_count.cu",
-        text: include_str!("../../../../kernels/triangle_count.cu"),
-        headers: COUNT_HEADERS,
-    },
-    ProgramSource {
-        name: "triangle_corners.cu",
-        text: include_str!("../../../../kernels/triangle_corners.cu"),
-        headers: COUNT_HEADERS,
-    },
-    ProgramSource {
-        name: "triangle_edges.cu",
-        text: include_str!("../../../../kernels/triangle_edges.cu"),
-        headers: COUNT_HEADERS,
-    },
+    by_rows("triangle_count.cu", include_str!("../../../../kernels/triangle_count.cu")),
+    by_rows("triangle_corners.cu", include_str!("../../../../kernels/triangle_corners.cu")),
+    by_rows("triangle_edges.cu", include_str!("../../../../kernels/triangle_edges.cu")),
     ProgramSource {
         name: "triangle_links.cu",
         text: include_str!("../../../../kernels/triangle_links.cu"),
@@ -37,6 +25,11 @@ pub(super) static COUNT: [ProgramSource; 4] = [
 pub(super) const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
 pub(super) const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
 pub(super) const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
+
+/// Returns the program `name` with the source `text`, which marks rows and probes their heads.
+const fn by_rows(name: &'static str, text: &'static str) -> ProgramSource {
+    ProgramSource { name, text, headers: COUNT_HEADERS }
+}
 
 /// What a GPU counts in addition to the triangles of each pair of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -58,15 +58,15 @@ fn a_first_line_whose_ids_occur_again_is_an_edge() {
 }
 
 #[test]
-fn a_first_line_of_names_is_a_heading_and_the_log_says_so() {
+fn a_first_line_of_names_is_a_header_line_and_the_log_says_so() {
     let rows = "1,a,b\n2,b,c\n";
     let said = reads("a.csv", format!("weight,source,target\n{rows}"), &[], &["a|b|1", "b|c|2"]);
     assert!(
-        said.contains("\"weight,source,target\" is skipped as a heading") && said.contains("skip_lines = 0"),
+        said.contains("\"weight,source,target\" is skipped as a header line") && said.contains("skip_lines = 0"),
         "{said}"
     );
-    assert_eq!(said.matches("heading").count(), 1, "{said}");
-    // A heading that is repeated below does not show that it is an edge.
+    assert_eq!(said.matches("header line").count(), 1, "{said}");
+    // A header line that is repeated below does not show that it is an edge.
     reads("a.csv", "target,source\nb,a\ntarget,source\n", &[], &["a|b", "source|target"]);
     reads("a.csv", ",source,target\n0,a,b\n,b,c\n", &[], &["a|b", "b|c"]);
     // An edge by what the job says, unless it asks for the names.
@@ -79,7 +79,7 @@ fn a_first_line_of_names_is_a_heading_and_the_log_says_so() {
     reads("a.csv", "source,target,2020\na,b,7\n", &["--columns", "source,target"], &["a|b"]);
 }
 
-/// Results on a heading are not those on the same line as an edge.
+/// Results on a header line are not those on the same line as an edge.
 #[test]
 fn finished_results_are_not_those_of_a_job_that_has_one_edge_more() {
     let place = Place::new();

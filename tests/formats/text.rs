@@ -137,7 +137,7 @@ fn refuses(name: &str, contents: impl AsRef<[u8]>, columns: &str, wanted: &[&str
 }
 
 #[test]
-fn names_in_a_heading_say_which_columns_are_ids() {
+fn names_in_a_header_line_say_which_columns_are_ids() {
     let want = [[5, 6], [6, 7], [5, 7]];
     reads("a.csv", "weight,source,target\n1.5,5,6\n2,6,7\n3,5,7\n", "auto", &want);
     reads("a.csv", "source,target\n5,6\n6,7\n5,7\n", "auto", &want);
@@ -178,7 +178,7 @@ fn knowledge_graphs_lead_from_head_to_tail_and_arcs_say_what_they_do() {
 }
 
 #[test]
-fn a_heading_that_names_no_ids_is_refused() {
+fn a_header_line_that_names_no_ids_is_refused() {
     for (name, contents) in [
         ("a.csv", "a,b,c\n1,2,3\n"),
         ("a.csv", "person,friend\n1,2\n"),
@@ -190,9 +190,9 @@ fn a_heading_that_names_no_ids_is_refused() {
     }
     // Braces are attributes only behind both ids.
     reads("a.csv", "a{1},5,6\nb{2},6,7\n", "2,3", &[[5, 6], [6, 7]]);
-    refuses("a.csv", "source,target\n1,2,3\n", "auto", &[":2: ", "2 columns, as the heading names", "columns"]);
+    refuses("a.csv", "source,target\n1,2,3\n", "auto", &[":2: ", "2 columns, as the header line names", "columns"]);
     refuses("a.txt", "http://example.org/graph\nx\n", "auto", &[":1: ", "skip_lines"]);
-    // A title of one word is no heading, and says nothing of the columns.
+    // A title of one word is no header line, and says nothing of the columns.
     reads("a.txt", "http://example.org/graph\n# c\n1 2\n2 3\n", "auto", &[[1, 2], [2, 3]]);
     refuses("a.txt", "http://example.org/graph\n4 2\n1 2\n2 3\n", "auto", &[":2: ", "skip_lines"]);
     refuses("a.csv", "source,target\n1,2\n2,3,4\n", "auto", &[":3: ", "columns"]);
@@ -454,12 +454,12 @@ fn hostile_text_is_refused_or_read_and_no_more() {
     refuses("a.csv", ",".repeat(1 << 19), "auto", &[":1: "]);
     refuses("a.csv", "\"".repeat((1 << 19) + 1), "auto", &[":1: "]);
     refuses("a.csv", [0u8; 5000], "auto", &[":1: ", "format"]);
-    // A heading below comments, and fields as long as a line may be.
+    // A header line below comments, and fields as long as a line may be.
     let comments = "# c\n".repeat(200_000);
     reads("a.csv", &format!("{comments}w,src,dst\n1,5,6\n"), "auto", &[[5, 6]]);
     let field = "x".repeat((1 << 20) - 100);
     reads("a.csv", &format!("name,src,dst\na,5,6\n{field},6,7\n"), "auto", &[[5, 6], [6, 7]]);
-    // More comments than can be looked at, above lines that could be an edge, a heading, counts and an index.
+    // More comments than can be looked at, above lines that could be an edge, a header line, counts and an index.
     let comments = "# c\n".repeat(300_000);
     let lines = ["5 6\n6 7 1\n", "w src dst\n1 5 6\n", "3 2\n1 2\n2 3\n", "0,1,2\n1,2,3\n2,1,3\n"];
     for lines in lines {

@@ -51,7 +51,7 @@ pub(super) fn check(
         format!("a first column that counts the lines ({base}, {}, {}, ...) as an index does", base + 1, base + 2);
     let remedy = "say which columns are the ids: [input] columns = [2, 3], convert --columns 2,3; or columns = [1, 2, 3] (--columns 1,2,3) \
                   if the first is an id, too, and the third a weight";
-    Err(Fault::new(at, "two ids in the first two columns of a file without a heading", shown, remedy))
+    Err(Fault::new(at, "two ids in the first two columns of a file without a header line", shown, remedy))
 }
 
 /// Returns the first three fields of a line if they are ids, with any separator.

@@ -226,8 +226,9 @@ impl FirstLines<'_> {
                 Err(first.fault(&expected, remedy))
             }
             Columns::Names(wanted) => {
-                let expected = format!("a heading with the columns {}", wanted.join(" and "));
-                let remedy = "name columns of the heading, each once, or give their numbers: [input] columns = [1, 2]";
+                let expected = format!("a header line with the columns {}", wanted.join(" and "));
+                let remedy =
+                    "name columns of the header line, each once, or give their numbers: [input] columns = [1, 2]";
                 names::chosen(wanted, &first.names()).map(Some).ok_or_else(|| first.fault(&expected, remedy))
             }
             Columns::Auto => self.named_by_heading(),
@@ -257,7 +258,7 @@ impl FirstLines<'_> {
                 );
                 return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
             }
-            let expected = "edges, or a heading that names two columns of ids (source and target, src and dst, from and to, u and v)";
+            let expected = "edges, or a header line that names two columns of ids (source and target, src and dst, from and to, u and v)";
             let remedy = match self.second.and_then(|row| advice::separator(row.text)) {
                 Some(remedy) => remedy.into(),
                 None if first.fields.len() == 1 => SKIP.into(),
@@ -275,7 +276,7 @@ impl FirstLines<'_> {
                 )
             }
             fields => {
-                let expected = "edges (two whole numbers a line), or one heading without numbers above them";
+                let expected = "edges (two whole numbers a line), or one header line without numbers above them";
                 first.fault(expected, advice::of_first(first.text, first.delimiter, fields))
             }
         })
@@ -300,7 +301,7 @@ impl FirstLines<'_> {
         let fits = named == columns || named + more == columns || named == columns + row_more;
         let whole = if heading.is_some() && fits { named.max(columns) } else { columns + row_more };
         if by_name && heading.is_some() && !fits {
-            let expected = format!("{named} columns, as the heading names");
+            let expected = format!("{named} columns, as the header line names");
             // R writes row names in a column that the header line does not name.
             let remedy = if columns == named + 1 { chosen(ends.u + 1, ends.v + 1) } else { COLUMNS.into() };
             return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), remedy));
@@ -313,7 +314,7 @@ impl FirstLines<'_> {
             && self.first.delimiter != row.delimiter
             && self.first.fields.iter().any(|f| f.text.is_empty())
         {
-            return Err(row.fault("columns that are separated as in the heading", COLUMNS));
+            return Err(row.fault("columns that are separated as in the header line", COLUMNS));
         }
         let is_word =
             |column: usize| row.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty());

@@ -49,8 +49,8 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
     let named = names::columns(&names).filter(|_| !top.iter().any(LineField::is_number));
     let heading = match &options.columns {
         Columns::Names(wanted) => Some(names::chosen(wanted, &names).ok_or_else(|| {
-            let expected = format!("a heading with the columns {}", wanted.join(" and "));
-            let remedy = "name columns of the heading, each once, or give their numbers: [input] columns = [1, 2]";
+            let expected = format!("a header line with the columns {}", wanted.join(" and "));
+            let remedy = "name columns of the header line, each once, or give their numbers: [input] columns = [1, 2]";
             Fault::new(first, expected, excerpt(window.bytes, first), remedy)
         })?),
         Columns::Auto if options.skip_lines.is_none() => {
@@ -88,8 +88,11 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
 /// Returns the log message about a first line that could be a header line or an edge. `lines` lines above it are
 /// skipped.
 fn remark(shown: &str, is_heading: bool, lines: u64) -> String {
-    let (read, other, lines) =
-        if is_heading { ("skipped as a heading", "an edge", 0) } else { ("read as an edge", "a heading", lines + 1) };
+    let (read, other, lines) = if is_heading {
+        ("skipped as a header line", "an edge", 0)
+    } else {
+        ("read as an edge", "a header line", lines + 1)
+    };
     format!(
         "the first line {shown} is {read}: if it is {other}, say so by [input] skip_lines = {lines} (convert --skip-lines {lines})"
     )

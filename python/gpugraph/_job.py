@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from . import _gpugraph
-from ._results import Rows
+from ._results import Rows, frame, is_reached
 from ._sources import object_array
 from .errors import InputError, UsageError
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 #: Columns whose rows are not vertices.
 _NOT_BY_VERTEX = ("triangle/source", "triangle/target", "triangle/support", "dfs/cycle")
+
+#: Columns whose values are vertices, by the last parts of their names.
+_VERTICES = ("parent", "component", "label")
+
+#: Columns that say which vertices a search reached.
+_REACHED = ("level", "distance", "preorder")
 
 #: A job: the path of a job file, or its tables.
 JobLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -89,7 +95,14 @@ class Report:
         labels = self._labels() if (self.json.get("graph") or {}).get("ids") == "strings" else None
         first = int(self.json["input"].get("first_id", 0)) if sparse is None else 0
         rows = Rows(len(next(iter(columns.values()))), first, sparse, labels)
-        return rows.ids(), {name: column[first:] for name, column in columns.items()}
+        return rows.ids(), {name: self._values(name, column[first:], rows) for name, column in columns.items()}
+
+    def _values(self, name: str, column: NDArray[Any], rows: Rows) -> NDArray[Any]:
+        folder, _, last = name.rpartition("/")
+        if last not in _VERTICES:
+            return column
+        marks = [self.columns[mark] for mark in (f"{folder}/{mark}" for mark in _REACHED) if mark in self.columns]
+        return rows.of(column, is_reached(marks[0][rows.before :]) if marks else None)
 
     def _labels(self) -> NDArray[Any]:
         lines = (self.workdir / "out/ids.txt").read_bytes().split(b"\n")[:-1]
@@ -98,16 +111,15 @@ class Report:
     def to_pandas(self, *names: str) -> pd.DataFrame:
         """Returns a DataFrame of the named columns, or of all per-vertex columns, whose index is the ids of vertices.
 
-        Per-edge columns, and ``dfs/cycle``, are only in :attr:`columns`.
+        Per-edge columns, and ``dfs/cycle``, are only in :attr:`columns`. Values that are vertices are ids or labels, and
+        are missing where a search reached no vertex, as in the tables of results of graphs.
 
         Raises:
             gpugraph.errors.InputError: There is no such column.
             ImportError: pandas is not installed.
         """
-        import pandas as pd
-
         ids, columns = self._table(names)
-        return pd.DataFrame(columns, index=pd.Index(ids, name="id"), copy=False)
+        return frame(ids, columns)
 
     def to_arrow(self, *names: str) -> pa.Table:
         """Returns a pyarrow.Table of the same columns, with the ids in ``id``.

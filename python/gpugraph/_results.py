@@ -96,6 +96,25 @@ class Rows:
         return self.__dict__
 
 
+def is_reached(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Returns which values of levels, distances or preorder numbers are of vertices that a search reached."""
+    if values.dtype.kind == "i":
+        return values >= 0
+    reached: NDArray[np.bool_] = values != (np.iinfo(np.uint64).max if values.dtype.kind == "u" else np.inf)
+    return reached
+
+
+def frame(ids: NDArray[Any], columns: dict[str, NDArray[Any]]) -> pd.DataFrame:
+    """Returns a DataFrame whose index is `ids`. Masked elements of the columns are ``pd.NA``."""
+    import pandas as pd
+
+    table: dict[str, Any] = {
+        name: pd.arrays.IntegerArray(values.data, np.ma.getmaskarray(values)) if np.ma.isMaskedArray(values) else values
+        for name, values in columns.items()
+    }
+    return pd.DataFrame(table, index=pd.Index(ids, name="id"), copy=False)
+
+
 @dataclass(frozen=True, eq=False)
 class _Result:
     _rows: Rows = field(repr=False)
@@ -136,13 +155,7 @@ class _Result:
         Raises:
             ImportError: pandas is not installed.
         """
-        import pandas as pd
-
-        columns = {
-            name: pd.arrays.IntegerArray(values.data, np.ma.getmaskarray(values)) if np.ma.isMaskedArray(values) else values
-            for name, values in self._columns().items()
-        }
-        return pd.DataFrame(columns, index=pd.Index(self.ids, name="id"), copy=False)
+        return frame(self.ids, self._columns())
 
     def to_arrow(self) -> pa.Table:
         """Returns a pyarrow.Table with a row for each vertex, whose first column is ``id``.
@@ -310,7 +323,7 @@ class BfsTree(_Result):
         return self._of_rows(self.levels, self._reached())
 
     def _reached(self) -> NDArray[np.bool_]:
-        return self.levels >= 0
+        return is_reached(self.levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,9 +351,7 @@ class Paths(_Result):
 
     def _reached(self) -> NDArray[np.bool_]:
         # Parents do not tell, because the id 2^64 - 1 is also -1 there.
-        is_whole = self.distances.dtype.kind == "u"
-        reached: NDArray[np.bool_] = self.distances != (np.iinfo(np.uint64).max if is_whole else np.inf)
-        return reached
+        return is_reached(self.distances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,7 +401,7 @@ class DfsTree(_Result):
     _vertices = ("parents", "components")
 
     def _reached(self) -> NDArray[np.bool_]:
-        return self.preorder >= 0
+        return is_reached(self.preorder)
 
 
 @dataclass(frozen=True, eq=False)

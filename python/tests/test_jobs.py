@@ -58,6 +58,21 @@ def test_a_job_from_tables_and_from_a_file(snap: Path, tmp_path: Path) -> None:
     assert gpugraph.Graph.open(kept.workdir).triangle_count() == again.results["triangle"]["triangles"]
 
 
+def test_large_ids_in_tables_of_jobs_are_not_negative(tmp_path: Path) -> None:
+    last = (1 << 64) - 1
+    file = tmp_path / "edges.txt"
+    file.write_text(f"1 {last}\n{last} {last - 9}\n7 8\n")
+    search = {"sources": [1], "write": True}
+    job = tables(tmp_path / "work", input={"path": file}, bfs=search, dfs={"source": 1}, components={}, cdlp={"iterations": 9})
+    report = gpugraph.run(job)
+    frame, arrow = report.to_pandas(), report.to_arrow()
+    for name in ("bfs/1/parent", "dfs/parent"):
+        assert frame[name].dropna().to_dict() == {1: 1, last: 1, last - 9: last}
+        assert arrow[name].to_pylist() == [1, None, None, last, 1]
+    assert frame["components/component"].to_list() == [1, 7, 7, 1, 1]
+    assert set(frame["cdlp/label"]) <= set(frame.index)
+
+
 def test_tables_of_jobs_have_a_row_for_each_vertex(tmp_path: Path) -> None:
     file = tmp_path / "names.csv"
     file.write_text("source,target\nbob,alice\nalice,007\n007,bob\n007,NA\n")
@@ -68,6 +83,8 @@ def test_tables_of_jobs_have_a_row_for_each_vertex(tmp_path: Path) -> None:
     assert report.to_arrow("degree").to_pydict() == {"id": ["007", "NA", "alice", "bob"], "degree": [3, 1, 2, 2]}
     with pytest.raises(UsageError, match="triangle/support has no row for each vertex"):
         report.to_pandas("triangle/support")
+    tree = gpugraph.run(tables(tmp_path / "tree", input={"path": file, "ids": "string"}, bfs={"sources": ["bob"], "write": True}))
+    assert tree.to_pandas()["bfs/3/parent"].to_dict() == {"007": "bob", "NA": "007", "alice": "bob", "bob": "bob"}
     text = gpugraph.run(tables(tmp_path / "text", input={"path": file, "ids": "string"}, output={"format": "csv"}, triangle=asked))
     with pytest.raises(UsageError, match="output.format"):
         text.to_pandas()

@@ -1,7 +1,16 @@
 //! Prints the answers of all commands to stdout.
 
 use crate::error::{Error, Result};
+use crate::quote::printable_lines;
 use std::io::{self, ErrorKind, Write};
+
+/// Prints text for people like [`print`], without the control characters that it may have from an input.
+///
+/// # Errors
+/// Errors of [`print`].
+pub fn show(text: &str) -> Result<()> {
+    print(printable_lines(text))
+}
 
 /// Prints text to stdout with a newline at the end. A closed pipe is not an error: its reader, such as `head`, has
 /// read all that it needs.

@@ -30,7 +30,9 @@ pub fn failure(py: Python<'_>, message: &str) -> PyErr {
     made(py, "SystemFailure", message)
 }
 
+/// Returns an exception whose message has no control characters of an input, which would affect a terminal.
 fn made(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    let message = message.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
     let class = py.import("gpugraph.errors").and_then(|module| module.getattr(class));
     match class.and_then(|class| class.call1((message,))) {
         Ok(exception) => PyErr::from_value(exception),

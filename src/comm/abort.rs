@@ -4,6 +4,7 @@
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
 use crate::process::{log, panics, signals};
+use crate::quote::printable_lines;
 use crate::store::os;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -151,11 +152,13 @@ fn report(comm: Option<&Comm>, error: &Error) {
     }
 }
 
-/// Returns the message `what`, prefixed with the rank if there are several ranks.
+/// Returns the message `what` without control characters, which it may have from an input, prefixed with the rank if
+/// there are several ranks.
 fn with_rank(comm: Option<&Comm>, what: &str) -> String {
+    let what = printable_lines(what);
     match comm {
         Some(comm) if comm.ranks() > 1 => format!("rank {}: {what}", comm.rank()),
-        _ => what.to_owned(),
+        _ => what,
     }
 }
 

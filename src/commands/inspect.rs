@@ -84,7 +84,7 @@ fn render(command: &clap::Command, pages: &mut Vec<u8>) -> std::io::Result<()> {
 }
 
 fn print<T: Serialize + Display>(value: &T, json: bool) -> Result<()> {
-    if json { print_json(value) } else { stdout::print(value.to_string()) }
+    if json { print_json(value) } else { stdout::show(&value.to_string()) }
 }
 
 fn print_json<T: Serialize + ?Sized>(value: &T) -> Result<()> {

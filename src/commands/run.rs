@@ -24,7 +24,7 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
     let workdir = job.as_ref().map(|job| job.workdir.clone()).unwrap_or_default();
     let print = |report: &Report| {
         // The results are already in report.json, so a closed stdout is no reason to fail.
-        let _ = stdout::print(report.answer(&workdir));
+        let _ = stdout::show(&report.answer(&workdir));
         Ok(())
     };
     // SAFETY: the caller's promise.

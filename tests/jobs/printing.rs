@@ -145,3 +145,28 @@ fn a_process_of_a_launcher_stays_until_its_last_line_is_read() {
     assert!(text.contains("none.toml"), "{text}");
     assert_eq!(child.wait().expect("an end").code(), Some(2));
 }
+
+#[test]
+fn control_characters_of_an_input_reach_no_terminal() {
+    let place = Place::new();
+    let edges = place.write("names.txt", "a\u{1b}[2Jb c\nc d\nd a\u{1b}[2Jb\n");
+    place.job_on(&edges, "[run]\ndevice = 'cpu'\n");
+    let set = |key: &str| place.run(&["--set", "input.ids=string", "--set", key]);
+    let clean = |ran: &Ran| {
+        let shown = format!("{}{}", ran.out, ran.err);
+        assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+    };
+    clean(&set("triangle.per_vertex=true").expect(0));
+    let names = fs::read_to_string(place.workdir().join("out/ids.txt")).unwrap();
+    assert!(names.starts_with("a\u{1b}[2Jb\n"), "data stay as they are: {names:?}");
+    // Escaped in the job file, an absent source and one that is there.
+    for (source, code) in [(r"e\u001b[2J", 3), (r"a\u001b[2Jb", 0)] {
+        place.job_on(&edges, &format!("[bfs]\nsources = [\"{source}\"]\n[run]\ndevice = 'cpu'\n"));
+        clean(&set("run.trials=1").expect(code));
+        for command in ["plan", "status", "verify"] {
+            clean(&place.gpugraph(&[command, "job.toml", "--set", "input.ids=string"]));
+        }
+    }
+    let log = fs::read_to_string(place.workdir().join("run.log")).unwrap();
+    assert!(!log.contains('\u{1b}'), "{log}");
+}

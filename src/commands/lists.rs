@@ -1,12 +1,11 @@
 //! Generation and conversion of linked lists.
 
 use super::cli::{ConvertArgs, ListArgs};
-use super::{format_named, shown};
+use super::{format_named, shown, threads};
 use crate::convert::{self, WrittenList, write_list};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::{Format, IdKind, Packing, WeightsOption};
-use crate::job::plan::resources::threads;
 use crate::list::{Generated, ListFormat, ListSource};
 use crate::stdout;
 use std::path::Path;
@@ -53,10 +52,11 @@ pub(super) fn convert(args: &ConvertArgs, from: ListFormat, to: ListFormat) -> R
 }
 
 fn write(name: &str, source: &ListSource, out: &Path, format: ListFormat, with: usize) -> Result<()> {
-    let done = shown(name, source.bytes(), |watch| write_list(source, out, format, threads(with), watch))?;
+    let threads = threads(with)?;
+    let done = shown(name, source.bytes(), |watch| write_list(source, out, format, threads, watch))?;
     let WrittenList { elements, bytes } = done;
     // The file is complete, so a closed stdout is no reason to fail.
-    let _ = stdout::print(format!("{}: {elements} elements in {bytes} bytes", out.display()));
+    let _ = stdout::show(&format!("{}: {elements} elements in {bytes} bytes", out.display()));
     Ok(())
 }
 

@@ -22,9 +22,9 @@ use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::weights::UnreadColumns;
 use crate::formats::{Format, Input, TextOptions, Watch, WeightsOption};
-use crate::job::plan::resources::threads;
+use crate::job::plan::resources;
 use crate::process::progress::{Progress, Unit};
-use crate::process::signals;
+use crate::process::{signals, threads::check_addresses};
 use crate::{job, memory, stdout};
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
@@ -89,6 +89,7 @@ fn dispatch(command: Command) -> Result<()> {
 /// [`Error::Usage`] for an unknown file name extension, [`Error::Input`] for bad input, and errors of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     convert::writable(&args.output)?;
+    let threads = threads(args.threads)?;
     if let Some((from, to)) = lists::formats(args)? {
         return lists::convert(args, from, to);
     }
@@ -103,13 +104,12 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     };
     let input = input.with_text(text)?;
     convert::refuse_overlap(&input, &args.output)?;
-    let numbered =
-        if input.has_names() { Some(Numbered::new(&input, &args.output, threads(args.threads))?) } else { None };
+    let numbered = if input.has_names() { Some(Numbered::new(&input, &args.output, threads)?) } else { None };
     let input = numbered.iter().fold(input, |input, numbered| numbered.input(input));
     let done = shown("convert", input.bytes(), |watch| {
         let target = Target { format, weights: args.weights, memory: convert::MEMORY };
         warn_of_weights(&input, target, args.columns.is_none());
-        convert::convert_as(&input, &args.output, target, threads(args.threads), watch)
+        convert::convert_as(&input, &args.output, target, threads, watch)
     });
     let done = done.map_err(|e| match &copy {
         Some(copy) => copy.name_stream(e),
@@ -118,6 +118,15 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     numbered.iter().try_for_each(|numbered| numbered.write_list(&args.output))?;
     print_summary(&args.output, done);
     Ok(())
+}
+
+/// Returns the number of threads of a command that runs no job; `configured` is 0 for all cores.
+///
+/// # Errors
+/// [`Error::Addresses`] if `ulimit -v` leaves too little address space for them.
+fn threads(configured: usize) -> Result<usize> {
+    let threads = resources::threads(configured);
+    check_addresses(threads).map(|()| threads)
 }
 
 /// Copies an input from a pipe to a file next to the output.
@@ -153,7 +162,7 @@ fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
 fn print_summary(path: &Path, done: Converted) {
     let Converted { read, written, bytes } = done;
     // The file is complete, so a closed stdout is no reason to fail.
-    let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
+    let _ = stdout::show(&format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
 }
 
 /// Returns the edge format whose name is `named`. If `named` is `None` or `auto`, returns the format that the

@@ -11,9 +11,10 @@ use super::lane::Lane;
 use super::queue::{Event, Queue};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Process};
+use crate::process::threads::pool;
 use cudarc::driver::sys;
+use rayon::ThreadPool;
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fs::File;
 use std::ops::Deref;
 use std::os::unix::fs::FileExt;
@@ -245,7 +246,7 @@ impl Uploader {
     /// threads.
     ///
     /// # Errors
-    /// Errors of [`Pinned::new`]; [`Error::Io`] if the operating system allows no more threads.
+    /// Errors of [`Pinned::new`]; [`Error::Addresses`] if the operating system allows no more threads.
     pub(super) fn new(device: &Device, threads: usize, memory: Buffer<u8>, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::of(device, memory, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
@@ -256,9 +257,7 @@ impl Uploader {
             Ok(Copier { done: queue.record()?, copied })
         };
         let copiers = queues.iter().map(copier).collect::<Result<_>>()?;
-        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
-        let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
-        let pool = pool.map_err(no_threads)?;
+        let pool = pool("upload", threads)?;
         Ok(Uploader { copiers, queues, join_queue, pinned, slot: slot(budget.limit()), pool })
     }
 

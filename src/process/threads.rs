@@ -1,11 +1,52 @@
-//! Scoped threads, which end before their caller continues. A failure to start one is an error, not a panic.
+//! Scoped threads, which end before their caller continues, and thread pools. A failure to start a thread is an error,
+//! not a panic.
 
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
 use crate::error::{Error, Result};
+use crate::memory::addresses_left;
+
+/// Address space in bytes for a thread of a command that has no limit on memory: its stack and its buffers.
+const ADDRESSES: u64 = 4 << 20;
+
+/// Checks that `ulimit -v` leaves enough address space for `threads` threads. If the stacks of some threads took all
+/// of it, an allocation by another thread would abort the process.
+///
+/// # Errors
+/// [`Error::Addresses`].
+pub fn check_addresses(threads: usize) -> Result<()> {
+    match addresses_left() {
+        Some(left) if left < threads as u64 * ADDRESSES => Err(Error::thread()),
+        _ => Ok(()),
+    }
+}
+
+/// Starts a pool of `threads` threads, whose names begin with `name`.
+///
+/// # Errors
+/// [`Error::Addresses`] if a thread can't be started.
+pub fn pool(name: &'static str, threads: usize) -> Result<ThreadPool> {
+    let named = ThreadPoolBuilder::new().num_threads(threads).thread_name(move |i| format!("{name} {i}"));
+    named.build().map_err(|_| Error::thread())
+}
+
+/// Starts the pool of `threads` threads for parallel work outside of other pools. Only the first call in a process has
+/// an effect.
+///
+/// # Errors
+/// [`Error::Addresses`] if a thread can't be started.
+pub fn start_global_pool(threads: usize) -> Result<()> {
+    let is_failure = |e: &ThreadPoolBuildError| std::error::Error::source(e).is_some();
+    match ThreadPoolBuilder::new().num_threads(threads).build_global() {
+        Err(e) if is_failure(&e) => Err(Error::thread()),
+        _ => Ok(()),
+    }
+}
 
 /// Starts a scoped thread.
 ///
@@ -29,9 +70,25 @@ pub fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 /// # Errors
 /// Errors of `work`; [`Error::Addresses`] if not all threads can be started.
 pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
+    on_threads_until(items, work, || ())
+}
+
+/// Calls `work` for each item, like [`on_threads`]. If a thread can't be started, starts no other, and calls `stop`.
+fn on_threads_until<T: Send>(
+    items: impl Iterator<Item = T>,
+    work: impl Fn(T) -> Result<()> + Sync,
+    stop: impl Fn(),
+) -> Result<()> {
     let work = &work;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = items.map(|item| spawn(scope, move || work(item))).collect();
+        let mut threads = Vec::new();
+        for item in items {
+            threads.push(spawn(scope, move || work(item)));
+            if threads.last().is_some_and(Result::is_err) {
+                stop();
+                break;
+            }
+        }
         threads.into_iter().map(|thread| thread.and_then(join)).fold(Ok(()), Result::and)
     })
 }
@@ -42,7 +99,8 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
 ///
 /// # Errors
 /// If `work` fails, no thread takes another number; if it fails for several numbers, the error for the smallest number
-/// is returned. Also errors of `end`, and [`Error::Addresses`] if not all threads can be started.
+/// is returned. Also errors of `end`, and [`Error::Addresses`] if not all threads can be started; the others then take
+/// no other number.
 pub fn in_threads<S>(
     threads: usize,
     numbers: Range<usize>,
@@ -71,7 +129,7 @@ pub fn in_threads<S>(
     };
     let ended = match threads.min(numbers.len()) {
         0 | 1 => run(0),
-        threads => on_threads(0..threads, run),
+        threads => on_threads_until(0..threads, run, || next.store(numbers.end, Relaxed)),
     };
     failure.into_inner().map_or(ended, |(_, error)| Err(error))
 }

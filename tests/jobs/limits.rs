@@ -387,6 +387,25 @@ fn text_that_ulimit_leaves_no_addresses_for_is_refused_with_a_sentence() {
 }
 
 #[test]
+fn commands_with_more_threads_than_addresses_are_refused_with_a_sentence() {
+    let place = Place::new();
+    place.write("edges.txt", "0 1\n1 2\n0 2\n".repeat(1 << 18));
+    for line in [
+        "convert edges.txt edges.u32",
+        "generate uniform --scale 16 -o made.u32",
+        "generate list --length 10 --kind swapped -o a.list",
+    ] {
+        for (kib, threads, code) in [(160_000, 512, 7), (400_000, 512, 7), (160_000, 8, 0)] {
+            let run = format!("exec {} {line} --threads {threads}", env!("CARGO_BIN_EXE_gpugraph"));
+            let mut shell = Command::new("bash");
+            shell.args(["-c", &format!("ulimit -v {kib}; {run}")]);
+            let ran = Ran::command(shell.current_dir(place.path(""))).expect(code);
+            assert!(code == 0 || ran.error().contains("a thread takes"), "{}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn threads_that_the_system_does_not_start_are_a_sentence() {
     let place = Place::new();
     place.job(

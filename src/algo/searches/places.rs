@@ -18,6 +18,7 @@ use crate::memory::Buffer;
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
+use crate::process::threads::pool;
 use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -227,8 +228,7 @@ fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u
     let mut rows: Buffer<u32> = results.budget.zeroed(connected, "the order of vertices (4 bytes each)")?;
     let with_edges = degrees.iter().zip(0..).filter(|&(&degree, _)| degree > 0).map(|(_, row)| row);
     rows.iter_mut().zip(with_edges).for_each(|(slot, row)| *slot = row);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(results.threads).build();
-    let pool = pool.map_err(|e| Error::internal("start threads to sort with", e))?;
+    let pool = pool("sort", results.threads)?;
     pool.install(|| rows.par_sort_unstable_by_key(|&row| (std::cmp::Reverse(degrees[row as usize]), row)));
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &row in rows.iter() {

@@ -3,13 +3,12 @@
 mod weighted;
 
 use super::cli::{GenerateArgs, GenerateKind, OutputArgs, ProductArgs};
-use super::{format_named, lists, output_format, print_summary, shown};
+use super::{format_named, lists, output_format, print_summary, shown, threads};
 use crate::convert;
 use crate::error::{Error, Result};
 use crate::formats::{EdgeGenerator, Input, Packing};
 use crate::generate::{self, Generator, Product};
 use crate::job;
-use crate::job::plan::resources::threads;
 use std::path::Path;
 
 /// `gpugraph generate`: generates a graph or a linked list and writes it to the output file.
@@ -58,9 +57,8 @@ fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Resul
         convert::room_for(&output.output, generator.edges().saturating_mul(edge))?;
     }
     let total = Input::generated(generator.clone()).bytes();
-    let done = shown("generate", total, |watch| {
-        generate::write(generator, &output.output, format, threads(output.threads), watch)
-    })?;
+    let threads = threads(output.threads)?;
+    let done = shown("generate", total, |watch| generate::write(generator, &output.output, format, threads, watch))?;
     print_summary(&output.output, done);
     Ok(())
 }

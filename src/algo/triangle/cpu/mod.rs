@@ -34,7 +34,8 @@ use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Work};
 use crate::error::{Error, Result};
 use crate::graph::block_store::BlockStore;
 use crate::memory::{Budget, Reservation};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use crate::process::threads::pool;
+use rayon::ThreadPool;
 use std::sync::atomic::AtomicU64;
 
 /// Target number of work items per rank and group of resident front blocks, if there are several ranks.
@@ -76,7 +77,7 @@ impl<'a> Cpu<'a> {
     /// `None` to continue.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Internal`] if no threads can be started.
+    /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Addresses`] if no threads can be started.
     pub fn new(
         graph: &BlockStore,
         vertices: u64,
@@ -149,8 +150,7 @@ impl<'a> Cpu<'a> {
         budget: &Budget,
         stop: Stop<'a>,
     ) -> Result<Self> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("count {i}")).build();
-        let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
+        let pool = pool("count", threads)?;
         Ok(Cpu { method, pool, stop, resident: budget.free(), least_item: LEAST_ITEM, _scratch: scratch })
     }
 

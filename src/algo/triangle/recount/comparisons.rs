@@ -6,6 +6,7 @@ use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::formats::Input;
 use crate::process::signals;
+use crate::process::threads::pool;
 use rayon::prelude::*;
 
 /// Maximum number of input edges for which rows are merged.
@@ -42,8 +43,7 @@ pub(super) fn input<'a>(results: &'a Results<'_>, found: &Comparisons) -> std::r
 pub(super) fn compare(input: &Input, results: &Results<'_>, found: &Comparisons) -> Result<String> {
     let threads = results.threads.max(1);
     let _reserved = results.budget.reserve(EDGE * results.info.edges + input.scratch_bytes(threads), "merging rows")?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::internal("start threads to merge with", e))?;
+    let pool = pool("merge", threads)?;
     let (lists, _) = each_edge(input, vec![Vec::new(); threads], |edges, ends| {
         edges.push(ends);
         Ok(())

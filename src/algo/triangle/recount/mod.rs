@@ -17,6 +17,7 @@ use crate::graph::direction::Direction;
 use crate::memory::Reservation;
 use crate::prepare::input_ids::InputIds;
 use crate::process::signals;
+use crate::process::threads::pool;
 
 /// Maximum number of edges whose triangles are counted at once. Counting them takes some seconds.
 const MOST: u64 = 1 << 24;
@@ -198,8 +199,7 @@ fn recount(
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     let threads = results.threads;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
+    let pool = pool("recount", threads)?;
     let (number, of_ids) = match edges {
         EdgeSource::Input(_) => (results.info.edges, 0),
         EdgeSource::Blocks(graph) => (graph.stored.edges, InputIds::bytes(graph.info.connected)),

@@ -90,7 +90,8 @@ impl<'a> TextNumbers<'a> {
         let negative = self.bytes[self.at] == b'-';
         let number = tokens::number(self.bytes, self.at + usize::from(negative));
         let is_whole = |&(value, end): &(u64, usize)| {
-            value <= i64::MAX as u64 && self.bytes.get(end).copied().is_some_and(is_space)
+            // Readers of edges refuse -0, too.
+            value <= i64::MAX as u64 && !(negative && value == 0) && self.bytes.get(end).copied().is_some_and(is_space)
         };
         let (value, end) = number.filter(is_whole).ok_or(NotANumber { at: self.at })?;
         // The byte after the number is known to be a space.
@@ -138,6 +139,8 @@ mod tests {
         let texts = [
             "-",
             "--1",
+            "-0",
+            "-00",
             "+1",
             "1-",
             "1,2",

@@ -17,8 +17,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
-/// Age above which a file in /dev/shm can't belong to a running job. A job unlinks its file within moments.
-const STALE_AGE: Duration = Duration::from_secs(3600);
+/// Age above which a file in /dev/shm that is not locked can't belong to a running job. Rank 0 locks its file as soon
+/// as it has created it.
+const STALE_AGE: Duration = Duration::from_secs(60);
 /// Size in bytes of the area before the first rank's partition. It contains the words of [`SharedSegment::word`].
 pub(super) const HEAD: usize = 4096;
 pub(super) const PAGE: usize = 4096;
@@ -62,10 +63,12 @@ impl SharedSegment {
             Some((_, file)) => Some(file),
             None => OpenOptions::new().read(true).write(true).open(&path).ok(),
         };
-        let segment = file.and_then(|file| SharedSegment::map(&file, bytes, part, ranks.position().rank, count));
+        let segment =
+            file.as_ref().and_then(|file| SharedSegment::map(file, bytes, part, ranks.position().rank, count));
         let mut all = [u64::from(segment.is_some())];
         ranks.combine(Combine::Min, &mut all);
         if ranks.position().rank == 0 {
+            // The file is still open, so its lock has kept other jobs from removing it.
             let _ = std::fs::remove_file(&path);
         }
         segment.filter(|_| all[0] == 1)
@@ -186,7 +189,7 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let path = Path::new(FOLDER).join(format!("{PREFIX}{}-{number}-{since}", std::process::id()));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path).ok()?;
-    if file.set_len(bytes as u64).is_err() {
+    if file.try_lock().is_err() || file.set_len(bytes as u64).is_err() {
         let _ = std::fs::remove_file(&path);
         return None;
     }
@@ -202,13 +205,15 @@ fn is_name(name: &OsStr) -> bool {
 }
 
 /// Removes the files of ranks that were killed before they could unlink them. Otherwise the files would occupy memory
-/// until the next reboot.
+/// until the next reboot. Such a file is recognised by its lock, which the kernel released. The process id in its name
+/// would not do, because the process may be in another container.
 fn remove_stale(folder: &Path, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = is_name(&entry.file_name());
         let made = entry.metadata().ok().filter(|file| is_ours && file.is_file()).and_then(|file| file.modified().ok());
-        if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > STALE_AGE) {
-            // Removing files of other users fails, which is fine.
+        let is_old = made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > STALE_AGE);
+        // Opening and removing files of other users fails, which is fine.
+        if is_old && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -219,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_old_files_of_ours_are_removed() {
+    fn only_old_files_of_ours_that_no_process_uses_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let of_users = [
             "other-1",
@@ -229,20 +234,28 @@ mod tests {
             "gpugraph-1-2-3-4",
             "gpugraph---",
         ];
-        let names: Vec<&str> = ["gpugraph-1-0-5", "gpugraph-2-0-6"].into_iter().chain(of_users).collect();
+        let names: Vec<&str> =
+            ["gpugraph-1-0-5", "gpugraph-2-0-6", "gpugraph-3-0-7"].into_iter().chain(of_users).collect();
         let now = SystemTime::now();
         for &name in &names {
             let file = File::create(folder.path().join(name)).expect("a file");
             let age = if name == "gpugraph-2-0-6" { STALE_AGE / 2 } else { 2 * STALE_AGE };
             file.set_modified(now - age).expect("another time");
         }
+        let used = File::open(folder.path().join("gpugraph-3-0-7")).expect("a file");
+        used.lock().expect("a lock");
         // Files that a job creates are recognised by their name.
-        let (made, _) = create(PAGE).expect("/dev/shm has some KiB");
+        let (made, file) = create(PAGE).expect("/dev/shm has some KiB");
+        assert!(File::open(&made).expect("open").try_lock().is_err(), "a job locks its file");
+        drop(file);
         std::fs::remove_file(&made).expect("removed");
         assert!(made.file_name().is_some_and(is_name), "{}", made.display());
         remove_stale(folder.path(), now);
         let removed: Vec<&&str> = names.iter().filter(|name| !folder.path().join(name).exists()).collect();
         assert_eq!(removed, [&"gpugraph-1-0-5"]);
+        drop(used);
+        remove_stale(folder.path(), now);
+        assert!(!folder.path().join("gpugraph-3-0-7").exists(), "the kernel releases the locks of a killed rank");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::algo::team::{Parts, gathered, team};
 use crate::algo::traverse::levels::{lap, pair};
 use crate::algo::traverse::search::{NONE, StepTimes};
 use crate::error::Result;
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, Reservation};
 use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -35,6 +35,8 @@ pub(super) struct KeyBuckets {
     bins: Buffer<AtomicU32>,
     /// For each bucket, the number of candidates after repeats are dropped.
     left: Buffer<AtomicU32>,
+    /// Memory for the starts of the buckets, and for the candidates that threads sort by comparison.
+    _scratch: Reservation,
 }
 
 /// Divides `keys` keys into buckets. Returns the number of lower bits of a key, and the number of buckets.
@@ -47,7 +49,14 @@ fn shape(keys: u64) -> (u32, usize) {
 /// Returns the size in bytes of [`KeyBuckets`] for `keys` keys and `threads` threads.
 pub(super) fn bytes(keys: u64, threads: usize) -> u64 {
     let (low, buckets) = shape(keys);
-    4 * (threads as u64 * (2 * buckets as u64 + (1 << low)) + buckets as u64)
+    4 * (threads as u64 * (2 * buckets as u64 + (1 << low)) + buckets as u64) + scratch_bytes(keys, threads)
+}
+
+/// Returns the size in bytes of the starts of the buckets, and of the candidates that threads sort by comparison.
+fn scratch_bytes(keys: u64, threads: usize) -> u64 {
+    let (low, buckets) = shape(keys);
+    let sorted = (1 << low) / SPARSE as u64;
+    8 * (buckets as u64 + 1 + threads as u64 * sorted)
 }
 
 /// Keeps only the first pair of each key. `pairs` must be sorted. Returns how many pairs remain.
@@ -68,7 +77,8 @@ impl KeyBuckets {
         let zeroed = |len: usize| budget.zeroed(len, "buckets of candidates");
         let (places, bins) = (zeroed(2 * threads * buckets)?, zeroed(threads << low)?);
         bins.iter().for_each(|bin: &AtomicU32| bin.store(NONE, Relaxed));
-        Ok(KeyBuckets { low, buckets, places, bins, left: zeroed(buckets)? })
+        let scratch = budget.reserve(scratch_bytes(keys, threads), "buckets of candidates")?;
+        Ok(KeyBuckets { low, buckets, places, bins, left: zeroed(buckets)?, _scratch: scratch })
     }
 
     /// Writes the candidates of a piece (a range of the frontier's edges) to `pairs`, sorted by key and without

@@ -115,6 +115,7 @@ impl Model {
             names: false,
             checksum: 0,
             identity: 0,
+            reading: 0,
             content: 7,
             bytes: 0,
             source: "a test".into(),

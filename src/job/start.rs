@@ -100,6 +100,7 @@ fn lock_and_adopt(
 ) -> Result<(Manifest, Option<Manifest>)> {
     let StartOptions { fresh, wait, .. } = options;
     workdir::check(job)?;
+    input::check_paths(&job.input)?;
     let lock = match lock {
         Some(lock) => lock,
         None => lock.insert(if wait { Lock::wait(&job.workdir) } else { Lock::acquire(&job.workdir) }?),

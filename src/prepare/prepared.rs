@@ -70,6 +70,9 @@ pub struct InputInfo {
     pub checksum: u64,
     /// Hash that identifies the input's files. It is the key of the files `graph/ids` and `graph/names`.
     pub identity: u64,
+    /// Hash of the settings with which the input was read; 0 in manifests of earlier versions.
+    #[serde(default)]
+    pub reading: u64,
     /// Hash of the input's contents and of the settings with which it is read. All later stages depend on it.
     pub content: u64,
     /// Size of the input in bytes.

@@ -148,6 +148,46 @@ fn an_edit_in_place_with_its_time_put_back_is_counted() {
 }
 
 #[test]
+fn a_path_that_is_not_text_is_refused_before_anything_is_written() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let folder = place.path("").join(std::ffi::OsStr::from_bytes(b"n\xff"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("edges.txt"), "0 1\n").unwrap();
+    fs::write(folder.join("job.toml"), "[input]\npath = 'edges.txt'\n[triangle]\n").unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gpugraph"));
+    let ran = Ran::command(command.args(["run", "job.toml"]).current_dir(&folder)).expect(2);
+    assert!(ran.error().contains("UTF-8") && ran.error().contains("rename"), "{}", ran.err);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn a_touched_input_with_keys_of_the_same_effect_is_the_same() {
+    let place = Place::new();
+    pairs(&place, [2, 0]);
+    let path = place.path("edges.u32");
+    place.job_on(&path, "");
+    place.report(&[]);
+    let verify = |keys: &[&str]| {
+        let sets = keys.iter().flat_map(|key| ["--set", key]);
+        place.gpugraph(&["verify", "job.toml"].into_iter().chain(sets).collect::<Vec<_>>())
+    };
+    let same = ["input.format=u32", "input.directed=false", "input.first_id=0"];
+    verify(&same).expect(0);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    verify(&[]).expect(0);
+    verify(&same).expect(0);
+    verify(&["input.format=u64"]).expect(5);
+    // A kept graph is read in one way only.
+    place.report(&["--set", "job.keep=true"]);
+    place.write("other.toml", "[job]\nworkdir = 'other'\n[input]\nprepared = 'work'\n[bfs]\nroots = 1\n");
+    place.gpugraph(&["run", "other.toml", "--quiet"]).expect(0);
+    for (key, code) in [("input.first_id=0", 0), ("input.directed=false", 0)] {
+        place.gpugraph(&["verify", "other.toml", "--set", key]).expect(code);
+    }
+}
+
+#[test]
 fn a_finished_job_whose_input_was_only_touched_is_not_counted_again() {
     let place = Place::new();
     pairs(&place, [2, 0]);

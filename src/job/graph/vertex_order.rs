@@ -164,6 +164,7 @@ impl OrderingPass<'_, '_> {
             names: input.has_names(),
             checksum: found.checksum,
             identity,
+            reading: input::reading_key(input, &context.job.input_keys)?,
             content,
             bytes: input.bytes(),
             source: streams::name_streams(&input.name(), &context.job.workdir, &self.record.manifest),

@@ -139,19 +139,41 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     input
 }
 
+/// Checks that the absolute paths of the input are UTF-8 text, as which the manifest stores them.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn check_paths(input: &InputSpec) -> Result<()> {
+    let wrong = |e| Error::Usage(format!("[input]: {e}: expected paths of UTF-8 text; rename the file or its folder"));
+    serde_json::to_string(&absolute(input)).map(drop).map_err(wrong)
+}
+
 /// Returns the key of the stage `ingest`. It depends on the input, its version, and how it is read, including weights
 /// and direction. `keys` are the `[input]` keys of the job that reads it.
 ///
 /// # Errors
 /// [`Error::Input`] if the input can't be read.
 pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
-    let (identity, reading) = (input.identity()?, reading(input, keys));
+    Ok(key_of(input, keys, input.identity()?))
+}
+
+/// Returns [`version_key`] without the version of the edges: it depends on how the input is read, and on the file
+/// that lists its vertices.
+///
+/// # Errors
+/// [`Error::Input`] if the list of vertices can't be read.
+pub(crate) fn reading_key(input: &Input, keys: &InputKeys) -> Result<u64> {
+    Ok(key_of(input, keys, input.vertices.as_ref().map_or(Ok(0), |list| list.identity())?))
+}
+
+fn key_of(input: &Input, keys: &InputKeys, identity: u64) -> u64 {
+    let reading = reading(input, keys);
     let stage = if input.keeps_direction { "ingest arcs" } else { "ingest" };
-    Ok(match input.weights() {
+    match input.weights() {
         Weights::Skip => key(stage, &(identity, reading)),
         Weights::Find => key(stage, &(identity, reading, "weights")),
         Weights::Read(kind) => key(stage, &(identity, reading, kind)),
-    })
+    }
 }
 
 /// Describes how the bytes of the input are read, because the same bytes yield different edges if they are read in

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
 use crate::graph::ids::FirstId;
 use crate::graph::weights::stored::GraphWeights;
-use crate::job::input::{of_job, version_key};
+use crate::job::input::{of_job, reading_key, version_key};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::TaskRecord;
 use crate::prepare::prepared::InputInfo;
@@ -74,8 +74,8 @@ pub(crate) fn check_first_id(job: &Job, manifest: &Manifest, first_id: FirstId) 
 }
 
 /// Returns an error if the job reads the input differently from the job that computed the results. Keys of `[input]`
-/// that are written differently but have the same effect are accepted. `before` contains the statistics of the input
-/// as it was read then.
+/// that are written differently but have the same effect are accepted, even if the input has a new modification time.
+/// `before` contains the statistics of the input as it was read then.
 ///
 /// # Errors
 /// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.
@@ -85,10 +85,14 @@ pub(crate) fn check_keys(job: &Job, manifest: &Manifest, before: Option<&InputIn
     }
     let is_same = match (&job.input, before) {
         (spec, _) if spec.is_list() => Some(crate::job::input::list(spec)?.identity()?) == manifest.content(),
-        (InputSpec::Prepared(_), _) | (_, None) => false,
+        // The first id is compared for each result, and other keys do not change how a prepared graph is read.
+        (InputSpec::Prepared(_), _) => true,
+        (_, None) => false,
         (_, Some(info)) => {
             let job = Job { keeps_direction: info.direction == Direction::Directed, ..job.clone() };
-            version_key(&of_job(&job)?, &job.input_keys)? == info.identity
+            let input = of_job(&job)?;
+            reading_key(&input, &job.input_keys)? == info.reading
+                || version_key(&input, &job.input_keys)? == info.identity
         }
     };
     if is_same { Ok(()) } else { Err(refusal(job, manifest, None, &job.input)) }

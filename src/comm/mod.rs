@@ -96,11 +96,11 @@ impl Comm {
     /// Number of elements per broadcast in [`Self::broadcast_numbers`] and similar operations on long arrays.
     pub const PIECE: usize = 1 << 18;
 
-    /// Estimates the memory of MPI in one process, in bytes, with `local_ranks` ranks per machine. Plans that are made
-    /// before MPI starts use this estimate. No tested MPI needed more, but a network with its own buffers may need
-    /// more.
-    pub fn expected_bytes(local_ranks: usize) -> u64 {
-        MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
+    /// Estimates the memory of MPI in one process, in bytes, with `local_ranks` ranks per machine: the memory that it
+    /// allocates when it starts, and later. Plans that are made before MPI starts use this estimate. No tested MPI
+    /// needed more, but a network with its own buffers may need more.
+    pub fn expected_bytes(local_ranks: usize) -> [u64; 2] {
+        [MPI_AT_START, local_ranks as u64 * MPI_PER_PEER]
     }
 
     /// Opens the communicator of this job. If `mpirun` or `srun` started several processes, it connects them through

@@ -6,12 +6,13 @@ use crate::error::{Error, Result};
 use crate::formats::Watch;
 use crate::job::device::GpuSession;
 use crate::job::plan::comm_memory::CommMemory;
-use crate::job::plan::limits::check_addresses;
+use crate::job::plan::limits;
 use crate::job::plan::resources::Resources;
 use crate::job::ranks;
 use crate::memory::{Budget, Reservation};
 use crate::process::progress::StageProgress;
 use crate::process::signals;
+use crate::process::threads::start_global_pool;
 use crate::store::sync::Syncer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -60,7 +61,7 @@ impl Context {
     pub fn new(job: &Job, comm: &Comm) -> Result<Self> {
         let threads = ranks::threads(job, comm);
         let limit = ranks::host_memory(job, comm)?;
-        check_addresses(limit)?;
+        limits::check_addresses(limit)?;
         let budget = Budget::new(limit, threads)?;
         let comm_memory = CommMemory::agreed(comm, threads, limit);
         let standing = budget.reserve(comm_memory.permanent_bytes(), "MPI and what ranks do together")?;
@@ -69,9 +70,7 @@ impl Context {
             tracing::debug!(mpi, all, messages = comm_memory.messages(), messages = ?comm_memory.messages, "memory of ranks");
         }
         let stealing = WorkStealing::open(comm);
-        // Parallel work outside of an explicit thread pool runs in rayon's global pool, with the same number of
-        // threads. Only the first call has an effect.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        start_global_pool(threads)?;
         let (gpu, syncer) = (GpuSession::new(job, comm), Syncer::start()?);
         let (job, comm) = (job.clone(), comm.clone());
         Ok(Context { job, comm, stealing, budget, comm_memory, _standing: standing, threads, gpu, syncer })
@@ -108,6 +107,15 @@ impl Context {
     /// [`Error::Io`] if no thread can be started.
     pub fn begin_gpu(&mut self) -> Result<()> {
         self.gpu.begin(&self.job, self.threads, &self.budget)
+    }
+
+    /// Waits until the GPU is open, if it is being opened.
+    ///
+    /// # Errors
+    /// Errors of [`GpuSession::wait`]; one about the limit on GPU memory names the limit that is enough for the job.
+    pub fn wait_for_gpu(&mut self) -> Result<()> {
+        let (job, comm) = (&self.job, &self.comm);
+        self.gpu.wait().map_err(|e| limits::for_all_stages(e, job, comm.ranks(), comm.nodes()))
     }
 
     /// Returns the folder that stores the prepared graph.

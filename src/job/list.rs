@@ -27,7 +27,7 @@ impl Stage for OpenedList {
         }
         occupied::check_content(job, manifest, list.identity, None)?;
         context.begin_gpu()?;
-        context.gpu.wait()?;
+        context.wait_for_gpu()?;
         context.gpu.connect_peers();
         let plan = plan::list::plan(&context.job, &context.machine(), &list, &record.manifest);
         limits::refuse(&plan)?;

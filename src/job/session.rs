@@ -97,12 +97,12 @@ impl Session {
             kept::check_weights(graph, &context.job, None)?;
             named::check(context, record, &graph.info, &graph.folder, None, None)?;
             context.begin_gpu()?;
-            context.gpu.wait()?;
+            context.wait_for_gpu()?;
             let machine = context.machine();
             limits::refuse(&Plan::prepared(&context.job, &machine, &context.job.workdir, graph, &record.manifest)?)?;
         } else {
             context.begin_gpu()?;
-            context.gpu.wait()?;
+            context.wait_for_gpu()?;
         }
         for stage in &mut stages[1..] {
             if !stage.steps(&context.job, stage_results).is_empty() {

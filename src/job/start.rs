@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
 use crate::job::context::Context;
 use crate::job::input::{self, occupied, spool, streams};
+use crate::job::plan::comm_memory::CommMemory;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::{Plan, limits};
 use crate::job::ranks;
@@ -64,7 +65,7 @@ pub(crate) fn start(
     let context = match Context::new(&job, comm) {
         Ok(context) => context,
         Err(e) => {
-            let e = for_all_stages(e, &job, comm);
+            let e = limits::for_all_stages(e, &job, comm.ranks(), comm.nodes());
             if comm.is_leader() && done.is_none() {
                 let mut manifest = manifest;
                 manifest.close(started.elapsed().as_secs_f64(), &StageTotals::default());
@@ -80,15 +81,6 @@ pub(crate) fn start(
     }
     let record = RunRecord::new(&context, manifest, done, started);
     Ok((context, record))
-}
-
-/// Adapts an error that occurred before any stage. If the error suggests a memory limit that is enough for the
-/// process itself, replaces it by the limit that is enough for all stages.
-fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
-    match Resources::here(job, comm.ranks(), comm.nodes()).and_then(|machine| Plan::of(job, &machine)) {
-        Ok(plan) => limits::name_limit(&plan, e),
-        Err(_) => e,
-    }
 }
 
 /// Locks the workdir unless this process has the lock, and takes over the manifest in the workdir.
@@ -124,12 +116,13 @@ fn check_startable(job: &Job, comm: &Comm) -> Result<()> {
     let mut job = Job { expect: None, ..job.clone() };
     // Opening a GPU takes long, and with a GPU the requirements that are certain before ingest are the same.
     (job.run.device, job.run.gpu) = (Device::Cpu, None);
-    let machine = Resources::here(&job, comm.ranks(), comm.nodes())?;
+    let mut machine = Resources::here(&job, comm.ranks(), comm.nodes())?;
+    machine.comm_memory = CommMemory::of(comm, machine.threads, machine.host_memory);
     let mut plan = Plan::following(&job, &machine, &Manifest::default())?;
     // A fresh run also discards the copies of streams, so their disk space counts as free.
     plan.disk_free += workdir::size_of_tree(&job.workdir.join(workdir::SPOOL));
-    // MPI's memory is only an estimate, and on a GPU, lists and prepared graphs may need less host memory.
-    if comm.ranks() == 1 && plan.basis.is_bound() { limits::refuse(&plan) } else { Ok(()) }
+    // On a GPU, lists and prepared graphs may need less host memory.
+    if plan.basis.is_bound() { limits::refuse(&plan) } else { Ok(()) }
 }
 
 /// Takes over the locked workdir for the job. Returns its manifest, and the previous manifest if an earlier run

@@ -154,6 +154,22 @@ fn named(error: &str) -> u64 {
 }
 
 #[test]
+fn memory_of_mpi_that_is_only_estimated_is_no_reason_to_refuse() {
+    let job = Job::new("kronecker = { scale = 12, edge_factor = 8, seed = 5 }", "[limits]\nthreads = 1\n");
+    let stopped = job.0.run_failing("partition.begin=1:enospc", &["--quiet"]);
+    assert_eq!(stopped.code, 6, "{}", stopped.err);
+    let needed = number(&job.plan(&["--ranks", "2"]), "host_memory_needed");
+    let limited =
+        |bytes: u64| job.ran(&["plan", "job.toml", "--ranks", "2", "--set", &format!("limits.host_memory={bytes}")]);
+    let ran = limited(needed - 1).expect(0);
+    assert!(ran.out.contains("may be too small: ") && ran.out.contains("is enough (upper bound)"), "{}", ran.out);
+    assert!(!limited(needed).expect(0).out.contains("may be too small"));
+    let refused = limited(1 << 20).expect(7);
+    assert!(refused.error().contains("once MPI has started"), "{}", refused.error());
+    assert_eq!(named(refused.error()), needed.next_multiple_of(1 << 20));
+}
+
+#[test]
 fn a_refusal_says_whether_it_is_a_bound() {
     let job = Job::new("kronecker = { scale = 18, edge_factor = 16, seed = 5 }", "[limits]\nthreads = 2\n");
     let limited = |command: &str| job.ran(&[command, "job.toml", "--set", "limits.host_memory=8MiB"]).expect(7);

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::support::mpi::{Built, built};
-use crate::support::{Place, Ran, number, triangles};
+use crate::support::{Place, Ran, number, random_edges, triangles};
 use crate::{CORNERS, KEEP, Ranks, one_mpi};
 
 const KRONECKER: &str = "kronecker = { scale = 19, edge_factor = 32, seed = 5 }";
@@ -109,6 +109,25 @@ fn named_limit_does(job: &Ranks, ranks: usize, graph: &str) {
             [(&report, "host_memory_peak"), (&planned, "host_memory")].map(|(of, key)| number(stage(of, name), key));
         assert!(took <= planned, "{name} by {ranks} ranks took {took} of {planned}");
     }
+}
+
+/// MPI's memory is only estimated in a plan, so a limit that is too small for the estimate is a warning.
+#[test]
+fn a_plan_refuses_no_limit_that_ranks_can_run_in() {
+    let Some(job) = one_mpi().map(on_disk) else { return };
+    job.place.u32("edges.u32", &random_edges(300, 4000, 6));
+    job.place.job("path = 'edges.u32'", "[limits]\nthreads = 1\n");
+    let set = |mib: u64| format!("limits.host_memory={mib}MiB");
+    let least = (4..64).find(|&mib| {
+        job.forget();
+        job.run(2, &["--set", &set(mib)]).code == 0
+    });
+    let set = set(least.expect("a limit that is enough"));
+    let planned = || job.place.gpugraph(&["plan", "job.toml", "--ranks", "2", "--set", &set]).expect(0).out;
+    job.forget();
+    assert!(planned().contains("may be too small: "), "{set}: {}", planned());
+    job.run(2, &["--set", &set, "--set", "job.keep=true"]).expect(0);
+    planned();
 }
 
 #[test]

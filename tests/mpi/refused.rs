@@ -54,6 +54,16 @@ fn ranks_that_run_in_other_folders_are_refused() {
 }
 
 #[test]
+fn a_fresh_run_that_can_not_start_keeps_what_is_there() {
+    let Some(job) = Ranks::new() else { return };
+    let known = small(&job);
+    assert_eq!(triangles(&job.report(2, &[])), known);
+    let set = "limits.host_memory=4MiB";
+    ended(&job.run(2, &["--quiet", "--fresh", "--set", set]), 7, &["limits.host_memory = 4 MiB", "at least "]);
+    assert_eq!(triangles(&job.place.read_report()), known);
+}
+
+#[test]
 fn a_rank_without_the_input_says_so() {
     let Some(mut job) = Ranks::new() else { return };
     let known = small(&job);

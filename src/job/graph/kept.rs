@@ -28,7 +28,7 @@ impl Stage for KeptGraph {
         self.reader = if context.comm.is_leader() { Reader::enter(other, &context.job.workdir) } else { None };
         context.begin_gpu()?;
         // Waits here already, because there is no input to read while the GPU is being opened.
-        context.gpu.wait()?;
+        context.wait_for_gpu()?;
         context.gpu.connect_peers();
         // The leader checks on behalf of all ranks that the graph is intact.
         context.on_leader(|| kept::check(other))?;

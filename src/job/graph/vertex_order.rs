@@ -39,7 +39,7 @@ pub(super) fn open_or_make(
     identity: u64,
     names_of: Option<u64>,
 ) -> Result<(InputInfo, Option<OrderWriter>)> {
-    context.gpu.wait()?;
+    context.wait_for_gpu()?;
     if let Some(mut info) = record.manifest.found::<InputInfo>("relabel", identity)
         && is_stored(context, &info)?
     {
@@ -47,8 +47,9 @@ pub(super) fn open_or_make(
         record.skipped(&STAGES[..2]);
         return Ok((info, None));
     }
-    let plan = Plan::before(&context.job, &context.machine(), input, &CompletedWork::default())?;
+    let mut plan = Plan::before(&context.job, &context.machine(), input, &CompletedWork::default())?;
     limits::refuse(&plan)?;
+    limits::add_warnings(&mut plan);
     // All ranks have the same plan, so the leader alone logs its warnings.
     plan.maybe.iter().filter(|_| context.comm.is_leader()).for_each(|what| tracing::warn!("{what}"));
     cache.allow(plan.kept);

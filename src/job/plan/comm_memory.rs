@@ -22,6 +22,8 @@ pub struct CommMemory {
     threads: usize,
     /// Memory in bytes that MPI itself uses.
     mpi: u64,
+    /// The part of `mpi` in bytes that is only estimated, because MPI has not started. MPI may need less.
+    estimated: u64,
     /// Size in bytes of the buffer for collective operations.
     scratch: u64,
     /// Length and number of the messages that carry edges.
@@ -32,8 +34,14 @@ impl CommMemory {
     /// Estimates the memory before the ranks are started, for `ranks` ranks on `nodes` nodes. Each rank has `threads`
     /// threads and a host memory limit of `host_memory` bytes.
     pub fn expected(ranks: usize, nodes: usize, threads: usize, host_memory: u64) -> CommMemory {
-        let mpi = if ranks == 1 { 0 } else { Comm::expected_bytes(ranks.div_ceil(nodes.max(1))) };
-        CommMemory::new(ranks, nodes, threads, mpi, host_memory)
+        let [start, later] = if ranks == 1 { [0; 2] } else { Comm::expected_bytes(ranks.div_ceil(nodes.max(1))) };
+        CommMemory { estimated: start, ..CommMemory::new(ranks, nodes, threads, start + later, host_memory) }
+    }
+
+    /// Returns the memory for the ranks of `comm` if all of them have `threads` threads and a host memory limit of
+    /// `host_memory` bytes.
+    pub(crate) fn of(comm: &Comm, threads: usize, host_memory: u64) -> CommMemory {
+        CommMemory::new(comm.ranks(), comm.nodes(), threads, comm.own_bytes(), host_memory)
     }
 
     /// Returns the memory for the ranks of `comm`. All ranks send messages of the same size, which is computed from
@@ -42,7 +50,7 @@ impl CommMemory {
         let (mut least, mut most) = ([host_memory], [threads as u64]);
         comm.all_min(&mut least);
         comm.all_max(&mut most);
-        let comm_memory = CommMemory::new(comm.ranks(), comm.nodes(), most[0] as usize, comm.own_bytes(), least[0]);
+        let comm_memory = CommMemory::of(comm, most[0] as usize, least[0]);
         comm.set_scratch(comm_memory.scratch as usize);
         comm_memory
     }
@@ -53,7 +61,7 @@ impl CommMemory {
         let words = ((16 << 20) / (ranks * threads)).clamp(WORDS[0], WORDS[2]);
         let (outgoing, incoming) = (threads + 4 * ranks.min(16), 2 * takers + ranks.min(16));
         let messages = MessageLimits { words, outgoing, incoming, takers };
-        let mut comm_memory = CommMemory { ranks, nodes, threads, mpi, scratch, messages };
+        let mut comm_memory = CommMemory { ranks, nodes, threads, mpi, estimated: 0, scratch, messages };
         while comm_memory.messages() > host_memory / PART && comm_memory.shrink() {}
         comm_memory
     }
@@ -76,7 +84,14 @@ impl CommMemory {
 
     /// Returns the memory that the same ranks would need with a limit of `host_memory` bytes each.
     pub(crate) fn at(&self, host_memory: u64) -> CommMemory {
-        CommMemory::new(self.ranks, self.nodes, self.threads, self.mpi, host_memory)
+        let CommMemory { ranks, nodes, threads, mpi, estimated, .. } = *self;
+        CommMemory { estimated, ..CommMemory::new(ranks, nodes, threads, mpi, host_memory) }
+    }
+
+    /// Returns this memory without the part that is only estimated; `None` if no part is.
+    pub(crate) fn certain(&self) -> Option<CommMemory> {
+        let certain = CommMemory { mpi: self.mpi - self.estimated, estimated: 0, ..*self };
+        (self.estimated > 0).then_some(certain)
     }
 
     /// Returns the size in bytes of the memory that communication occupies from the start of a job to its end.

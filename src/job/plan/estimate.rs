@@ -76,7 +76,7 @@ impl TaskCost {
     /// Returns the minimum GPU memory per rank, in bytes, that is enough for every task of the job on `graph`.
     pub(crate) fn least_gpu_memory(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> u64 {
         let of_tasks = job.tasks.iter().map(|task| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks));
-        of_tasks.flatten().max().map_or(0, |least| least.max(gpu::LEAST_MEMORY))
+        of_tasks.flatten().max().unwrap_or(0).max(gpu::LEAST_MEMORY)
     }
 
     /// Returns a planned stage for each task in `all`; its `disk` is the number of bytes that the task writes. The

@@ -33,19 +33,30 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
         Error::Limit { limit: limit @ "host_memory", purpose, .. }
             if plan.host_memory_needed > plan.host_memory_limit =>
         {
-            let given = limit_text(plan);
-            let purpose = format!("{purpose}{}", certainty(plan));
-            Error::Limit { limit, given, needed: at_least(plan.host_memory_needed), purpose }
+            let (needed, certainty) = enough_host_memory(plan);
+            Error::Limit { limit, given: limit_text(plan), needed, purpose: purpose + &certainty }
         }
         other => other,
     }
 }
 
-/// Adds warnings about upper bounds that exceed a limit or the free space. `gpu_memory` is the minimum GPU memory
-/// that is enough, in bytes.
-pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
-    let needed = plan.host_memory_needed;
-    if needed > plan.host_memory_limit {
+/// Adapts an error that occurred before any stage, on one of `ranks` ranks on `nodes` nodes. If it suggests a memory
+/// limit that is enough to start the process or to open the GPU, replaces that limit by the one that is enough for all
+/// stages.
+pub(crate) fn for_all_stages(error: Error, job: &Job, ranks: usize, nodes: usize) -> Error {
+    match Resources::here(job, ranks, nodes).and_then(|machine| Plan::of(job, &machine)) {
+        Ok(plan) if matches!(error, Error::Limit { limit: "gpu_memory", .. }) => {
+            refuse_gpu_memory(&plan).err().unwrap_or(error)
+        }
+        Ok(plan) => name_limit(&plan, error),
+        Err(_) => error,
+    }
+}
+
+/// Adds warnings about upper bounds that exceed the free space, or a memory limit with which the job may fit.
+pub(crate) fn add_warnings(plan: &mut Plan) {
+    let (certain, needed) = (plan.certain, plan.host_memory_needed);
+    if (certain.host_memory..needed).contains(&plan.host_memory_limit) {
         let (given, needed) = (limit_text(plan), at_least(needed));
         plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
@@ -56,8 +67,11 @@ pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
         let is_more = format!("limits.host_memory = {given} is more than this machine has free");
         plan.maybe.push(format!("{is_more}: the job takes {taken} at most, of {free}"));
     }
-    if let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < gpu_memory) {
-        let (given, needed) = (size::show(limit), gpu::at_least(gpu_memory));
+    if let Some(limit) = plan
+        .gpu_memory_limit
+        .filter(|&limit| (certain.gpu_memory..plan.gpu_memory_needed).contains(&whole_pieces(limit)))
+    {
+        let (given, needed) = (size::show(limit), gpu::at_least(plan.gpu_memory_needed));
         plan.maybe.push(format!("limits.gpu_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
     if plan.disk > plan.disk_free {
@@ -153,25 +167,30 @@ fn waiting_on_gpu(machine: &Resources) -> u64 {
 /// [`Error::Limit`], which names the smallest limit that is enough; [`Error::DiskFull`].
 pub fn refuse(plan: &Plan) -> Result<()> {
     if plan.certain.host_memory > plan.host_memory_limit {
-        return Err(Error::Limit {
-            limit: "host_memory",
-            given: limit_text(plan),
-            needed: at_least(plan.host_memory_needed.max(plan.certain.host_memory)),
-            purpose: format!("this input{}", certainty(plan)),
-        });
+        let (needed, certainty) = enough_host_memory(plan);
+        let purpose = format!("this input{certainty}");
+        return Err(Error::Limit { limit: "host_memory", given: limit_text(plan), needed, purpose });
     }
-    if plan.device == "gpu"
-        && let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < plan.certain.gpu_memory)
-    {
-        return Err(Error::Limit {
-            limit: "gpu_memory",
-            given: size::show(limit),
-            needed: gpu::at_least(plan.certain.gpu_memory),
-            purpose: plan.gpu_task.map_or_else(|| "this graph".into(), |task| format!("[{task}] on this graph")),
-        });
-    }
+    refuse_gpu_memory(plan)?;
     match full_disk(plan) {
         Some(e) if plan.disk_check => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Returns an error if the plan uses a GPU and certainly exceeds the limit on its memory.
+///
+/// # Errors
+/// [`Error::Limit`].
+fn refuse_gpu_memory(plan: &Plan) -> Result<()> {
+    let certain = plan.certain.gpu_memory;
+    match plan.gpu_memory_limit {
+        Some(limit) if plan.device == "gpu" && whole_pieces(limit) < certain => {
+            let purpose = plan.gpu_task.map_or_else(|| "this graph".into(), |task| format!("[{task}] on this graph"));
+            let (needed, certain) = (gpu::at_least(plan.gpu_memory_needed), gpu::at_least(certain));
+            let purpose = purpose + &certainty(plan, &needed, &certain);
+            Err(Error::Limit { limit: "gpu_memory", given: size::show(limit), needed, purpose })
+        }
         _ => Ok(()),
     }
 }
@@ -261,15 +280,22 @@ fn full_disk(plan: &Plan) -> Option<Error> {
     Some(full(path, "the ranks of a node take", plan.scratch, plan.certain.scratch, free))
 }
 
-/// Returns text to append to an error message that names a limit. It says how reliable that limit is.
-fn certainty(plan: &Plan) -> String {
+/// Returns text to append to an error message that names `needed` as the limit. It says how reliable that limit is;
+/// `certain` is certainly needed.
+fn certainty(plan: &Plan, needed: &str, certain: &str) -> String {
     match plan.basis.is_bound() {
-        true => {
-            let least = at_least(plan.certain.host_memory);
-            format!(" (upper bound; once ingest has run, less may be enough, but no less than {least})")
-        }
-        false => " (the smallest that works)".into(),
+        true => format!(" (upper bound; once ingest has run, less may be enough, but no less than {certain})"),
+        false if needed == certain => " (the smallest that works)".into(),
+        false => format!(" (upper bound; once MPI has started, less may be enough, but no less than {certain})"),
     }
+}
+
+/// Returns the limit on host memory that is enough for the job, as text, and its [`certainty`].
+fn enough_host_memory(plan: &Plan) -> (String, String) {
+    let certain = at_least(plan.certain.host_memory);
+    let needed = at_least(plan.host_memory_needed.max(plan.certain.host_memory));
+    let certainty = certainty(plan, &needed, &certain);
+    (needed, certainty)
 }
 
 /// Warns that the disk may become full, if the job file disables the check of the disk.

@@ -42,7 +42,7 @@ use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::part_cost::derived_rows;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::TimeModel;
-use crate::job::plan::stage::{PlannedStage, stacked};
+use crate::job::plan::stage::{PlannedStage, least_limit, stacked};
 use crate::job::state::{kept, manifest::Manifest, record::Contents, workdir};
 use crate::list::List;
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
@@ -51,11 +51,7 @@ use crate::prepare::{ingest, order, partition::route};
 use crate::process::host;
 use crate::size;
 use serde::Serialize;
-use std::cmp::Ordering;
 use std::path::PathBuf;
-
-/// Maximum number of limits to try when searching for the smallest one that works.
-const LIMITS: usize = 16;
 
 /// Memory, disk space and time that a job needs.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -104,7 +100,7 @@ pub struct Plan {
     pub gpu_memory_limit: Option<u64>,
     /// Maximum GPU memory over all stages, in bytes.
     pub gpu_memory: u64,
-    /// Minimum GPU memory that is enough for all tasks, in bytes; 0 if it is not known.
+    /// Minimum GPU memory that is enough for all tasks, in bytes.
     #[serde(skip)]
     pub(crate) gpu_memory_needed: u64,
     /// Task that needs the most GPU memory.
@@ -159,6 +155,13 @@ impl Plan {
     /// # Errors
     /// Errors of [`Plan::of`].
     pub(crate) fn following(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
+        let mut plan = Plan::unchecked(job, machine, manifest)?;
+        limits::add_warnings(&mut plan);
+        Ok(plan)
+    }
+
+    /// Returns the plan of [`Plan::following`], without warnings about limits.
+    fn unchecked(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
         if let InputSpec::Prepared(other) = &job.input {
             let mut graph = kept::open(other)?;
             kept::check_weights(&graph, job, Some(other))?;
@@ -269,9 +272,10 @@ impl Plan {
         // Blocks may be half as large if every edge is listed from both ends.
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
-        plan.certain = CertainNeeds { host_memory: machine.smallest(ingest, 0), disk, scratch: 0, ..plan.certain };
+        let host_memory = machine.certain().as_ref().unwrap_or(machine).smallest(ingest, 0);
+        plan.certain = CertainNeeds { host_memory, disk, scratch: 0, ..plan.certain };
         let graph = GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
-        limits::add_warnings(&mut plan, TaskCost::least_gpu_memory(job, machine, &graph));
+        plan.gpu_memory_needed = TaskCost::least_gpu_memory(job, machine, &graph);
         Ok(plan)
     }
 
@@ -410,24 +414,7 @@ impl Plan {
             stages
         };
         let mut stages = marked(machine);
-        let needed = |stages: &[PlannedStage]| {
-            let most =
-                |of: fn(&PlannedStage) -> u64| stages.iter().filter(|stage| !stage.done).map(of).max().unwrap_or(0);
-            machine.smallest(most(|stage| stage.least), most(|stage| stage.exchanging))
-        };
-        // With another limit, a stage may use another method that needs less or more memory.
-        let mut limit = needed(&stages);
-        let mut rises = false;
-        for _ in 0..LIMITS {
-            let there = needed(&marked(&machine.at(limit)));
-            match there.cmp(&limit) {
-                Ordering::Greater => rises = true,
-                Ordering::Less if !rises => {}
-                _ => break,
-            }
-            limit = there;
-        }
-        self.host_memory_needed = limit;
+        self.host_memory_needed = least_limit(machine, &stages, &marked);
         // No stage exceeds the limit: a stage that needs more does not start.
         for stage in &mut stages {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
@@ -443,7 +430,9 @@ impl Plan {
         let (seconds, from, to) =
             (sum(|s| s.time.seconds), sum(|s| s.time.seconds_range[0]), sum(|s| s.time.seconds_range[1]));
         (self.seconds, self.seconds_range) = (seconds, [from, to]);
-        let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, scratch, .. } = self;
+        let Plan { host_memory_needed, gpu_memory_needed: gpu_memory, disk, scratch, .. } = self;
+        let host_memory =
+            machine.certain().map_or(host_memory_needed, |certain| least_limit(&certain, &self.stages, &marked));
         self.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch };
         self
     }

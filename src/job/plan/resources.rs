@@ -149,6 +149,11 @@ impl Resources {
         Resources { host_memory: limit, comm_memory: self.comm_memory.at(limit), ..self.clone() }
     }
 
+    /// Returns these resources without memory that is only estimated; `None` if they contain none.
+    pub(crate) fn certain(&self) -> Option<Resources> {
+        self.comm_memory.certain().map(|comm_memory| Resources { comm_memory, ..self.clone() })
+    }
+
     /// Returns the smallest limit on host memory, in bytes, under which a stage can run. The stage needs `least`
     /// bytes, or `exchanging` bytes while edges are in flight. The memory for the process and for communication is
     /// added; a smaller limit makes that memory smaller, too.

@@ -1,6 +1,11 @@
 //! The stages of a plan.
 
+use crate::job::plan::resources::Resources;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// Maximum number of limits to try when searching for the smallest one that works.
+const LIMITS: usize = 16;
 
 /// A stage of a plan.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -94,4 +99,30 @@ pub(crate) fn stacked(
         disk += stage.disk;
         PlannedStage { disk, ..stage }
     })
+}
+
+/// Returns the smallest limit on host memory, in bytes, under which the remaining stages can run on `machine`.
+/// `stages` are those for the limit of `machine`, and `on` returns them for other limits.
+pub(crate) fn least_limit(
+    machine: &Resources,
+    stages: &[PlannedStage],
+    on: impl Fn(&Resources) -> Vec<PlannedStage>,
+) -> u64 {
+    let needed = |stages: &[PlannedStage]| {
+        let most = |of: fn(&PlannedStage) -> u64| stages.iter().filter(|stage| !stage.done).map(of).max().unwrap_or(0);
+        machine.smallest(most(|stage| stage.least), most(|stage| stage.exchanging))
+    };
+    // With another limit, a stage may use another method that needs less or more memory.
+    let mut limit = needed(stages);
+    let mut rises = false;
+    for _ in 0..LIMITS {
+        let there = needed(&on(&machine.at(limit)));
+        match there.cmp(&limit) {
+            Ordering::Greater => rises = true,
+            Ordering::Less if !rises => {}
+            _ => break,
+        }
+        limit = there;
+    }
+    limit
 }

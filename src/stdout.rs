@@ -4,10 +4,10 @@ use crate::error::{Error, Result};
 use crate::quote::printable_lines;
 use std::io::{self, ErrorKind, Write};
 
-/// Prints text for people like [`print`], without the control characters that it may have from an input.
+/// Prints text for people like [`print()`], without the control characters that it may have from an input.
 ///
 /// # Errors
-/// Errors of [`print`].
+/// Errors of [`print()`].
 pub fn show(text: &str) -> Result<()> {
     print(printable_lines(text))
 }

@@ -94,7 +94,9 @@ fn reference(bytes: &[u8], name: &str) -> Option<Vec<i64>> {
             let text = std::str::from_utf8(bytes).ok()?;
             let words = text.split(is_space).filter(|word| !word.is_empty() && !word.starts_with('+'));
             let count = text.split(is_space).filter(|word| !word.is_empty()).count();
-            let numbers = words.map(|word| word.parse::<i64>().ok()).collect::<Option<Vec<_>>>()?;
+            // -0 is no number of a list.
+            let number = |word: &str| word.parse::<i64>().ok().filter(|&number| number != 0 || !word.starts_with('-'));
+            let numbers = words.map(number).collect::<Option<Vec<_>>>()?;
             let (length, rest) = numbers.split_first()?;
             if count != numbers.len() || *length != rest.len() as i64 {
                 return None;

@@ -132,6 +132,7 @@ impl Case {
             sparse,
             checksum: 0,
             identity: 0,
+            reading: 0,
             content: 9,
             bytes: 16 * edges.len() as u64,
             source: "edges".into(),

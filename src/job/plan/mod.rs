@@ -414,7 +414,7 @@ impl Plan {
             stages
         };
         let mut stages = marked(machine);
-        self.host_memory_needed = least_limit(machine, &stages, &marked);
+        self.host_memory_needed = least_limit(machine, &stages, marked);
         // No stage exceeds the limit: a stage that needs more does not start.
         for stage in &mut stages {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
@@ -432,7 +432,7 @@ impl Plan {
         (self.seconds, self.seconds_range) = (seconds, [from, to]);
         let Plan { host_memory_needed, gpu_memory_needed: gpu_memory, disk, scratch, .. } = self;
         let host_memory =
-            machine.certain().map_or(host_memory_needed, |certain| least_limit(&certain, &self.stages, &marked));
+            machine.certain().map_or(host_memory_needed, |certain| least_limit(&certain, &self.stages, marked));
         self.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch };
         self
     }

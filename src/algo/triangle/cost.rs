@@ -52,7 +52,7 @@ const SUPPORTS_ON_GPU: f64 = 5e10;
 /// Time to copy the triangle count of one edge from a GPU to a file, in nanoseconds.
 const SUPPORT_FROM_GPU: f64 = 2.0;
 /// Time to merge one edge into a file of rows for a GPU, in nanoseconds on one thread.
-const MERGED: f64 = 50.0;
+const MERGED: f64 = 20.0;
 /// Page size in bytes. The disk space of a file is a multiple of the page size.
 const PAGE: u64 = 4096;
 

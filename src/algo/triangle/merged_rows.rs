@@ -15,6 +15,9 @@ use crate::process::signals;
 use rayon::prelude::*;
 use std::path::Path;
 
+/// Number of vertices whose rows a thread merges at a time.
+const PART: usize = 1 << 12;
+
 /// Returns the memory in bytes that merging a block of `rows` rows with `entries` entries takes. No row has more than
 /// `row` entries. The in-row of the last vertex may be in the next block, so the memory of one more row is included.
 pub(super) fn block_bytes(rows: u64, entries: u64, row: u64) -> u64 {
@@ -43,11 +46,17 @@ pub(super) fn build(
         signals::check()?;
         some.par_iter().try_for_each(|&b| {
             let rows = layout.block(b).rows;
-            let (ends, codes) = merged(graph, rows.start as u32..rows.end as u32);
-            let starts = std::iter::once(&0).chain(&ends);
-            let lengths: Vec<u32> = ends.iter().zip(starts).map(|(end, start)| end - start).collect();
+            let rows = rows.start as usize..rows.end as usize;
+            let parts = rows.clone().into_par_iter().step_by(PART).map(|first| {
+                let (ends, codes) = merged(graph, first as u32..rows.end.min(first + PART) as u32);
+                let starts = std::iter::once(&0).chain(&ends);
+                let lengths: Vec<u32> = ends.iter().zip(starts).map(|(end, start)| end - start).collect();
+                (lengths, codes)
+            });
+            let parts: Vec<(Vec<u32>, Vec<u32>)> = parts.collect();
+            let slices: Vec<(&[u32], &[u32])> = parts.iter().map(|(lengths, codes)| (&**lengths, &**codes)).collect();
             // Do not wait until the file is durable: after a power failure it is built again.
-            let _pending = stored::write(folder, key, &layout, b, &[(&lengths, &codes)])?;
+            let _pending = stored::write(folder, key, &layout, b, &slices)?;
             graph.release(b);
             Ok(())
         })?;

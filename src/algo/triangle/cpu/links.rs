@@ -174,17 +174,16 @@ pub fn merged(graph: &BlockStore, vertices: Range<u32>) -> (Vec<u32>, Vec<u32>) 
 }
 
 /// Appends the codes of the union of two ascending rows to `to`.
-fn merge_codes(mut out: &[u32], mut into: &[u32], to: &mut Vec<u32>) {
-    while let ([x, out_rest @ ..], [y, into_rest @ ..]) = (out, into) {
+fn merge_codes(out: &[u32], into: &[u32], to: &mut Vec<u32>) {
+    let (mut i, mut j) = (0, 0);
+    // Which row comes next is hard to predict, so this has no branch for it.
+    while i < out.len() && j < into.len() {
+        let (x, y) = (out[i], into[j]);
         to.push(2 * x.min(y) + u32::from(x == y));
-        if x <= y {
-            out = out_rest;
-        }
-        if y <= x {
-            into = into_rest;
-        }
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
     }
-    to.extend(out.iter().chain(into).map(|x| 2 * x));
+    to.extend(out[i..].iter().chain(&into[j..]).map(|x| 2 * x));
 }
 
 /// Returns how many directed edges connect two vertices: 0, 1 or 2. `mark` has 0 in its lowest two bits if there is no

@@ -89,15 +89,14 @@ fn gpu_without_room_for_all_rows_is_refused_or_left_to_the_processor() {
     assert!(found["strong"] == true, "{found}");
 }
 
-/// A phase of 100,000 steps is stopped in the middle. It has changed nothing, so a processor does it again.
+/// A phase of thousands of steps is stopped near its begin. It has changed nothing, so a processor does it again.
 #[test]
 fn a_signal_while_a_gpu_finds_strong_components_stops_it_in_time() {
     let Some(gpu) = Gpu::stand_in() else { return };
-    let cycle: Vec<[u64; 2]> = path(0..100_000).chain([[100_000, 0], [50_000, 200_000], [200_000, 200_001]]).collect();
+    let cycle: Vec<[u64; 2]> = path(0..200_000).chain([[200_000, 0], [50_000, 300_000], [300_000, 300_001]]).collect();
     job(&gpu, &cycle);
     let mut job = gpu.start(&["run.device=gpu", "limits.gpu_memory=64MiB"]);
     assert!(job.until("components begins"));
-    std::thread::sleep(Duration::from_millis(500));
     let asked = Instant::now();
     job.signal(15);
     let ran = job.end();
@@ -106,6 +105,22 @@ fn a_signal_while_a_gpu_finds_strong_components_stops_it_in_time() {
     gpu.run(&[], &["run.device=cpu"]).expect(0);
     assert_eq!(gpu.place.read_report()["results"]["components"]["components"], 100_002);
     gpu.with(&[], &["verify", "job.toml"]).expect(0);
+}
+
+/// A GPU gives up a cycle that would take a step for each of its vertices. The trial is also resumed after that.
+#[test]
+fn processors_take_long_paths_over_from_a_gpu() {
+    let Some(gpu) = Gpu::new() else { return };
+    let cycle = path(0..6_000).chain([[6_000, 0], [3_000, 10_000], [10_000, 10_001]]);
+    job(&gpu, &cycle.chain(star(20_000, 50)).collect::<Vec<_>>());
+    for phase in [1, 2, 3, 4] {
+        gpu.does_as_a_processor("components", &["component"], Some(&format!("components.unit={phase}:stop")));
+    }
+    let ran =
+        gpu.with(&[("GPUGRAPH_LOG", "debug")], &["run", "job.toml", "--fresh", "--set", "run.device=gpu"]).expect(0);
+    assert_eq!(ran.err.matches("CPUs go on").count(), 1, "{}", ran.err);
+    let found = gpu.place.read_report()["results"]["components"]["largest"].clone();
+    assert_eq!(found.as_array().expect("sizes")[..2], [6_001, 51], "{found}");
 }
 
 /// One component in which the frontier is a single vertex with many edges: all sources lead to it, and it leads to all sinks by way of another.

@@ -164,7 +164,9 @@ impl Algorithm for Components {
 
 /// Returns the cost of strongly connected components of a directed graph.
 fn strong_cost(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-    let host_memory = strong::bytes(graph.vertices, resources.ranks);
+    // A GPU may leave a phase to CPUs, which start from its classes.
+    let classes = if resources.on_gpu { 4 * graph.vertices } else { 0 };
+    let host_memory = classes + strong::bytes(graph.vertices, resources.ranks);
     let (entries, trials) = (2 * graph.edges, u64::from(resources.trials));
     let finding = match resources.on_gpu {
         true => STRONG_ENTRY_ON_GPU * entries as f64,

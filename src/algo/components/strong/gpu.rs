@@ -32,6 +32,13 @@ const NARROW: u32 = constant(TEXT, "NARROW");
 const COUNT: u32 = constant(TEXT, "COUNT");
 const START: u32 = constant(TEXT, "START");
 
+/// Time that a narrow step takes, in nanoseconds.
+const NARROW_STEP: u64 = 5_000;
+/// Minimum number of narrow steps before a phase is given up.
+const PATIENCE: u64 = 3 << 10;
+/// Time per row entry in which CPUs execute a phase, in nanoseconds on one thread.
+const CPU_ENTRY: u64 = 20;
+
 const _: () = assert!(
     LIVE == constant(TEXT, "LIVE")
         && FEW == constant(TEXT, "FEW") as u64
@@ -116,13 +123,16 @@ pub(super) struct GpuSearch<'g> {
     state: DeviceSlice<StrongState>,
     /// Number of entries of all rows.
     entries: u64,
+    /// Maximum number of narrow steps in a phase, after which CPUs are probably faster.
+    patience: u64,
     /// Host memory into which `of` is copied.
     host: Buffer<u32>,
 }
 
 impl<'g> GpuSearch<'g> {
     /// Copies the rows to GPU memory, and the components and classes `saved` by an earlier run. If `saved` is empty,
-    /// every vertex is live (in no component yet).
+    /// every vertex is live (in no component yet). `threads` is the number of CPU threads that could execute the phases
+    /// instead; 0 if the CPU has no rows.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
@@ -131,6 +141,7 @@ impl<'g> GpuSearch<'g> {
         halves: [&'g BlockStore; 2],
         count: usize,
         saved: &[u32],
+        threads: usize,
         mut gpu: Lease<'g>,
         budget: &Budget,
     ) -> Result<GpuSearch<'g>> {
@@ -143,6 +154,8 @@ impl<'g> GpuSearch<'g> {
             saved => host.copy_from_slice(saved),
         }
         let (vertices, entries) = (count as u64, halves.iter().map(|half| half.edges()).sum::<u64>());
+        let on_cpus = (CPU_ENTRY * entries).checked_div(threads as u64);
+        let patience = on_cpus.map_or(u64::MAX, |nanos| (nanos / NARROW_STEP).max(PATIENCE));
         let arena = &mut workspace.arena;
         arena.reset(0);
         let needed = state_bytes(vertices, entries) + windows::resident_bytes(halves);
@@ -179,6 +192,7 @@ impl<'g> GpuSearch<'g> {
             queued,
             state,
             entries,
+            patience,
             host,
         };
         search.restart(0)?;
@@ -191,16 +205,18 @@ impl<'g> GpuSearch<'g> {
         self.arguments.count as usize
     }
 
-    /// Executes a phase. In the first round, only one vertex has a label.
+    /// Executes a phase. In the first round, only one vertex has a label. Returns false if the phase was given up,
+    /// with classes unchanged, because CPUs are probably faster: on long paths, even a step of one vertex takes as long
+    /// as a barrier of the GPU.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], with classes unchanged; [`crate::Error::Lost`].
-    pub(super) fn advance(&mut self, phase: Phase, is_first: bool) -> Result<()> {
+    pub(super) fn advance(&mut self, phase: Phase, is_first: bool) -> Result<bool> {
         let StrongArguments { vertices, count, .. } = self.arguments;
         if phase == Phase::Trim && count < vertices {
             self.gpu.workspace.queue.fill(self.values, 0)?;
             self.restart(count)?;
-            self.take_steps(&self.trim, COUNT)?;
+            self.take_steps(&self.trim, COUNT, u64::MAX)?;
         }
         self.restart(0)?;
         if phase == Phase::Colour && is_first {
@@ -208,8 +224,11 @@ impl<'g> GpuSearch<'g> {
         }
         self.launch(&self.begin, (self.arguments, phase as u32))?;
         let steps = if phase == Phase::Trim { &self.trim } else { &self.spread };
-        self.take_steps(steps, phase as u32)?;
-        self.end(phase as u32)
+        let is_whole = self.take_steps(steps, phase as u32, self.patience)?;
+        if is_whole {
+            self.end(phase as u32)?;
+        }
+        Ok(is_whole)
     }
 
     /// Resets the state for steps that begin with a list of `size` vertices.
@@ -219,22 +238,28 @@ impl<'g> GpuSearch<'g> {
         queue.write(&[StrongState { size, left: self.entries, ..StrongState::default() }], self.state)
     }
 
-    /// Executes all steps of a phase.
-    fn take_steps(&self, kernel: &Kernel, phase: u32) -> Result<()> {
+    /// Executes all steps of a phase. Returns false if it gave up, after more than `patience` narrow steps.
+    fn take_steps(&self, kernel: &Kernel, phase: u32, patience: u64) -> Result<bool> {
         let (queue, most) = (&self.gpu.workspace.queue, kernel.blocks_at_once(THREADS, 0)?);
         let mut grid = Grid { blocks: most, threads: THREADS, shared: 0 };
-        loop {
+        let (mut begun, mut narrow) = (0, 0);
+        while narrow <= patience {
             signals::check()?;
             queue.fill(self.state.as_bytes().part(0..BARRIER_BYTES), 0)?;
             // SAFETY: the arguments match the kernel's, and name memory that only this search uses.
             unsafe { queue.launch_together(kernel, grid, (self.arguments, phase))? };
-            let StrongState { broken, size, entries, .. } = self.read()?;
+            let StrongState { broken, size, entries, step, .. } = self.read()?;
             check_barrier(broken)?;
             if size == 0 {
-                return Ok(());
+                return Ok(true);
             }
+            if grid.blocks == 1 {
+                narrow += u64::from(step - begun);
+            }
+            begun = step;
             grid.blocks = if size <= NARROW && entries <= FEW { 1 } else { most };
         }
+        Ok(false)
     }
 
     /// Replaces the classes of live vertices by the classes and components that the phase found, and lists the

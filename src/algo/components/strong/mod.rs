@@ -79,16 +79,18 @@ struct Progress {
 }
 
 impl Progress {
-    /// Executes the phase that comes next. Collective.
-    fn advance(&mut self, engine: &mut Engine<'_>, workers: Workers<'_>) -> Result<()> {
-        engine.advance(self.phase, self.rounds == 0, workers)?;
+    /// Executes the phase that comes next. Returns false if the GPU gave it up. Collective.
+    fn advance(&mut self, engine: &mut Engine<'_>, workers: Workers<'_>) -> Result<bool> {
+        if !engine.advance(self.phase, self.rounds == 0, workers)? {
+            return Ok(false);
+        }
         self.phase = match self.phase {
             Phase::Trim => Phase::Colour,
             Phase::Colour => Phase::Assign,
             Phase::Assign => Phase::Trim,
         };
         self.rounds += u64::from(self.phase == Phase::Trim);
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -101,24 +103,28 @@ enum Engine<'g> {
 impl<'g> Engine<'g> {
     /// Chooses the device. CPUs are used if there are several ranks. `saved` contains the components and classes that
     /// rank 0 has loaded. It is empty without a checkpoint, and on other ranks. Collective.
-    fn open<'r: 'g>(
+    fn open<'r: 'g>((graph, degrees): (&'g Graph, &'g [u32]), saved: &[u32], run: &Run<'r>) -> Result<Engine<'g>> {
+        let (vertices, is_local) = (graph.info.connected as usize, graph.block_store.is_local());
+        let halves = [&graph.block_store, graph.upper()?];
+        let threads = if is_local { run.threads } else { 0 };
+        let gpu = |lease| GpuSearch::new(halves, vertices, saved, threads, lease, run.budget);
+        run.devices.choose_alone(is_local, gpu, Engine::Gpu, || Engine::on_cpus((graph, degrees), saved, run))
+    }
+
+    /// Returns a search on CPUs. `saved` is the same as for [`Self::open`]. Collective.
+    fn on_cpus(
         (graph, degrees): (&'g Graph, &'g [u32]),
         saved: &[u32],
-        &Run { comm, budget, devices, .. }: &Run<'r>,
+        &Run { comm, budget, .. }: &Run<'_>,
     ) -> Result<Engine<'g>> {
-        let vertices = graph.info.connected as usize;
-        let cpu = || {
-            let mut search = Search::new(vertices, (budget, comm), || Neighbours::new(graph, degrees, comm, budget))?;
-            let of = plain(&mut search.of);
-            of[..saved.len()].copy_from_slice(saved);
-            if comm.any(!saved.is_empty()) {
-                comm.broadcast_numbers(of);
-            }
-            Ok(Engine::Cpu(Box::new(search)))
-        };
-        let halves = [&graph.block_store, graph.upper()?];
-        let gpu = |lease| GpuSearch::new(halves, vertices, saved, lease, budget);
-        devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
+        let rows = || Neighbours::new(graph, degrees, comm, budget);
+        let mut search = Search::new(graph.info.connected as usize, (budget, comm), rows)?;
+        let of = plain(&mut search.of);
+        of[..saved.len()].copy_from_slice(saved);
+        if comm.any(!saved.is_empty()) {
+            comm.broadcast_numbers(of);
+        }
+        Ok(Engine::Cpu(Box::new(search)))
     }
 
     /// Begins a phase. Returns the number of live vertices (those in no component yet).
@@ -129,14 +135,16 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Executes a phase. If the phase is cancelled, the components and classes found so far are valid. Collective.
-    fn advance(&mut self, phase: Phase, is_first: bool, workers: Workers<'_>) -> Result<()> {
+    /// Executes a phase. If the phase is cancelled, the components and classes found so far are valid. Returns false
+    /// if the GPU gave the phase up, which CPUs must then repeat. Collective.
+    fn advance(&mut self, phase: Phase, is_first: bool, workers: Workers<'_>) -> Result<bool> {
         match (self, phase) {
-            (Engine::Gpu(search), _) => search.advance(phase, is_first),
-            (Engine::Cpu(search), Phase::Trim) => trim::trim(search, workers),
-            (Engine::Cpu(search), Phase::Colour) => colour::colour(search, is_first, workers),
-            (Engine::Cpu(search), Phase::Assign) => colour::assign(search, workers),
+            (Engine::Gpu(search), _) => return search.advance(phase, is_first),
+            (Engine::Cpu(search), Phase::Trim) => trim::trim(search, workers)?,
+            (Engine::Cpu(search), Phase::Colour) => colour::colour(search, is_first, workers)?,
+            (Engine::Cpu(search), Phase::Assign) => colour::assign(search, workers)?,
         }
+        Ok(true)
     }
 
     /// Returns the components and classes of all vertices, copied from the GPU if the phases run there.
@@ -167,13 +175,19 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     let saved = if comm.is_leader() { checkpoint.load()? } else { None };
     let (begun, saved) = saved.as_ref().map(|saved| load(saved, graph.info.connected)).transpose()?.unwrap_or_default();
     let (mut done, mut progress): (u64, Progress) = on_leader(comm, || Ok(begun))?;
-    let mut engine = Engine::open((graph, file.body_as_u32()?), saved, run)?;
+    let rows = (graph, file.body_as_u32()?);
+    let mut engine = Engine::open(rows, saved, run)?;
     run.progress.resume_at(done);
     let (started, before) = (Instant::now(), progress.seconds);
     let mut left = engine.begin();
     while left > 0 {
         // After a stop, the next run repeats the phase.
-        let is_whole = round::is_whole(progress.advance(&mut engine, (comm, run.threads)))?;
+        let advanced = progress.advance(&mut engine, (comm, run.threads));
+        if matches!(advanced, Ok(false)) {
+            tracing::debug!("paths are long, so CPUs go on");
+            engine = Engine::on_cpus(rows, engine.gather()?, run)?;
+        }
+        let is_whole = round::is_whole(advanced.map(|_| ()))?;
         failpoint::hit("components.unit").map_err(|e| Error::io("find strong components", run.units.folder, e))?;
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, is_whole, &checkpoint);
         left = engine.begin();

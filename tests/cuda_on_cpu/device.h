@@ -44,7 +44,8 @@ enum Result {
 using Address = unsigned long long;
 using Held = std::unique_lock<std::mutex>;
 
-constexpr int MULTIPROCESSORS = 4;
+// Cooperative launches fill all of them, whether or not there is work for so many threads.
+constexpr int MULTIPROCESSORS = 2;
 
 // Memory as the environment sets it.
 extern const size_t total_memory, taken_memory;

@@ -11,7 +11,7 @@
 //!
 //! Sparse 64-bit ids (`dictionary`), string ids (`names`) and 64-bit weights (`weight_list`) require one more pass over
 //! the input first. Preparation needs 4 bytes of memory for each id, in addition to the memory for bins. Edges that do
-//! not fit the bins' memory are spilled to a file. No step depends on job files or stages, and results do not depend on
+//! not fit the bins' memory are spilled to a file. This module knows nothing of job files. Its results do not depend on
 //! devices or ranks. If its memory is large enough, a [GPU](gpu::PrepareGpu) executes steps instead of the CPU.
 
 pub mod blocks;

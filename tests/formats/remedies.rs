@@ -60,6 +60,7 @@ fn an_index_in_front_of_the_ids_is_no_id() {
     assert_eq!(by_columns("a.csv", ",0,1\n0,1,2\n1,2,3\n2,1,3\n", "2,3"), TRIANGLE);
     // As R does, of which the heading is a name short.
     assert_eq!(by_columns("a.txt", "\"from\" \"to\"\n\"1\" 1 2\n\"2\" 2 3\n\"3\" 1 3\n", "2,3"), TRIANGLE);
+    assert_eq!(by_columns("a.csv", "1,1,2\n2,2,3\n3,1,3\n", "2,3"), TRIANGLE);
     assert_eq!(by_columns("a.csv", "\"1\",1,2\n\"2\",2,3\n\"3\",1,3\n", "2,3"), TRIANGLE);
     // Of many lines it needs no commas, nor ids that hang together.
     let rows: String = (0..50_000).map(|row| format!("{row}\t{}\t{}\n", 3 * row, 7 * row + 1)).collect();

@@ -201,6 +201,12 @@ fn a_torn_record_of_the_journal_is_counted_again() {
     assert_eq!(answer(&place.read_report()), answer(&report));
     let units = number(&report, "results.triangle.units");
     assert_eq!(hits_of(&file, "unit.done"), units - 2, "two of three units were whole");
+    // After the end of the job nothing may be missing.
+    place.gpugraph(&["verify", "work"]).expect(0);
+    let bytes = fs::read(&journal).expect("a journal");
+    fs::write(&journal, &bytes[..bytes.len() - 1]).expect("tear");
+    let refused = place.gpugraph(&["verify", "work"]).expect(4);
+    assert!(refused.out.contains("part of a record") || refused.err.contains("part of a record"), "{}", refused.out);
 }
 
 #[test]

@@ -383,3 +383,29 @@ fn edges_of_paths_that_overflow_are_those_of_what_was_reached() {
     assert_eq!(edges(&place.report(&["--quiet", "--fresh"])), [(3, 2), (3, 2), (3, 2)]);
     place.gpugraph(&["verify", "job.toml"]).expect(0);
 }
+
+/// The counts of each search add up to the vertices that it reached.
+#[test]
+fn a_source_without_edges_is_counted_where_it_is() {
+    let place = Place::new();
+    place.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n5 5 2\n1 2\n2 3\n");
+    for sources in ["[4]", "[4, 0]", "[0, 4]"] {
+        let searches = ["bfs", "traverse", "sssp"].map(|name| format!("[{name}]\nsources = {sources}\n")).concat();
+        let searches = searches + "weights = { unit = true }\n";
+        write_job(&place, "path = 'g.mtx'", &searches);
+        let report = place.report(&["--quiet", "--fresh"]);
+        let sums = |name: &str, list: &str, of: &str| {
+            for source in report["results"][name]["sources"].as_array().expect("sources") {
+                let reached = if source["source"] == 4 { 1 } else { 3 };
+                assert_eq!(number(source, "reached"), reached, "{source}");
+                let all = source[list].as_array().map(|all| all.iter().map(|at| number(at, of)).sum::<u64>());
+                // Only the first source has a distribution of distances.
+                assert_eq!(all.unwrap_or(reached), reached, "{name} from {sources}: {source}");
+            }
+        };
+        sums("bfs", "levels", "frontier");
+        sums("traverse", "levels", "frontier");
+        sums("sssp", "distances", "vertices");
+        place.gpugraph(&["verify", "job.toml"]).expect(0);
+    }
+}

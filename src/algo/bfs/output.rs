@@ -39,7 +39,9 @@ impl LevelStats for BfsStats {
     type Details = BfsDetails;
 
     fn isolated() -> BfsStats {
-        BfsStats { reached: 1, ..BfsStats::default() }
+        let mut stats = BfsStats::default();
+        stats.note(BfsLevel { frontier: 1, edges_checked: 0, direction: Step::TopDown, seconds: 0.0, bytes: 0 });
+        stats
     }
 
     fn reached_and_depth(&self) -> (u64, u64) {

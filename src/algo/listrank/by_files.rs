@@ -24,8 +24,8 @@ pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Ranks a list with files in the folder of the trial. If files of an earlier run are damaged, removes them and starts
-/// again.
+/// Ranks a list, and stores intermediate data in files in the trial's folder. If files of an earlier run are damaged,
+/// removes them and starts from the beginning.
 ///
 /// # Errors
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].

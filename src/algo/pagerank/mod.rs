@@ -6,15 +6,15 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `options` | the keys of the table |
+//! | `options` | the keys of the job-file table `[pagerank]` |
 //! | `arithmetic` | the arithmetic of an iteration: fixed point, contributions, new PageRank values |
 //! | `teleport` | teleport targets and contributions, personalised vertices, vertices without edges |
-//! | `pull` | sums of contributions, along the rows of both halves |
+//! | `pull` | sums of contributions, along the rows of the lower and the upper half |
 //! | `state` | PageRank values and contributions, and one iteration by all MPI ranks |
 //! | `gpu` | iterations on a GPU |
 //! | `driver` | a trial: iterations, checkpoints, statistics and the result column |
 //! | `output` | the result |
-//! | `task` | the table, its cost, and its checks |
+//! | `task` | what a job needs to know: keys, cost estimate, checks |
 //! | `verify` | computes the PageRank values again from the edges of the input |
 
 mod arithmetic;

@@ -89,7 +89,12 @@ impl SearchTask for Sssp {
     }
 
     fn describe(tree: &Self::Tree, searched: &mut SsspStats) {
-        searched.distances = tree.distances.bins(searched.max_distance.number());
+        let mut bins = tree.distances.bins(searched.max_distance.number());
+        if searched.reached == 1 {
+            // A source without edges has no row, so it is not among the distances.
+            bins[0].vertices = 1;
+        }
+        searched.distances = bins;
     }
 
     fn seconds(searched: &SsspStats) -> f64 {

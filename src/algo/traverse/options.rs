@@ -23,7 +23,8 @@ pub struct Traverse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// The published method: ranks sort candidates (neighbours of the frontier) and drop repeats before they send them.
+    /// The method of the literature: ranks sort candidates (neighbours of the frontier) and drop repeats before they
+    /// send them.
     #[default]
     SortUnique,
     /// The simple method: ranks claim vertices by atomic operations, and send all candidates, including repeats.

@@ -56,7 +56,9 @@ impl LevelStats for TraverseStats {
     type Details = TraverseDetails;
 
     fn isolated() -> TraverseStats {
-        TraverseStats { reached: 1, ..TraverseStats::default() }
+        let mut stats = TraverseStats::default();
+        stats.note(TraverseLevel { frontier: 1, ..TraverseLevel::default() });
+        stats
     }
 
     fn reached_and_depth(&self) -> (u64, u64) {

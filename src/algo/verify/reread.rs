@@ -166,8 +166,7 @@ impl Ids {
         RawId(self.sparse().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
     }
 
-    /// Sets the bit of row `row` in the bitmap `seen`, because an edge of the input has the id in this row as an
-    /// endpoint.
+    /// Sets the bit of row `row` in the bitmap `seen`. Called when an edge of the input ends at the vertex of this row.
     fn mark(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);

@@ -24,7 +24,7 @@ const RECENT: usize = 3;
 #[derive(Debug, Default, Clone)]
 pub(super) struct StorePolicy {
     /// Costs of the last copies by regular stores (index 0) and by non-temporal stores (index 1), in picoseconds per
-    /// KiB; zero for missing copies.
+    /// KiB; zero for copies that were not made yet.
     costs: [[u64; RECENT]; 2],
     /// Number of copies made by each kind of store.
     copies: [usize; 2],

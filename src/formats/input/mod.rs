@@ -381,7 +381,7 @@ impl Input {
     }
 
     /// Returns the number of chunks worth caching: chunks that fit the cache, with records of at least 8 bytes. If a
-    /// GPU generates the edges, all chunks are counted, because their bins may use as much memory ahead of time.
+    /// GPU generates the edges, all chunks are counted: it fills bins in advance, in memory as large as a cache.
     fn chunks_to_keep(&self) -> usize {
         if self.on_gpu().is_some() {
             return self.bytes().div_ceil(self.chunk as u64) as usize;

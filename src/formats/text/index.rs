@@ -1,6 +1,6 @@
 //! Detects tables without a header line whose first column is a row index, as pandas and R write them.
 
-use super::fields::{Delimiter, LineField};
+use super::fields::Delimiter;
 use super::window::{NextLine, TextWindow};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
@@ -17,12 +17,7 @@ const FEWEST: usize = 3;
 /// The index must be consecutive in all lines of the window. If the third column is constant or has fractions, it is a
 /// weight, and the table is accepted. In a short table, only commas and connected ids are evidence of an index,
 /// because `0 1 5`, `1 2 3`, `2 0 7` is a triangle with weights.
-pub(super) fn check(
-    window: &TextWindow<'_>,
-    first: &[LineField<'_>],
-    at: usize,
-    delimiter: Delimiter,
-) -> Result<(), Fault> {
+pub(super) fn check(window: &TextWindow<'_>, at: usize, delimiter: Delimiter) -> Result<(), Fault> {
     let (mut next, mut lines) = (at, Vec::new());
     let mut counted = 0;
     let (mut base, mut third, mut differ) = (0, 0, false);
@@ -42,8 +37,7 @@ pub(super) fn check(
         next = end;
     }
     let is_few = window.whole && lines.len() < FEW;
-    let is_named = base == 0 || first.first().is_some_and(|field| field.quoted);
-    let looks_so = delimiter != Delimiter::Blanks && is_named && lines.len() >= FEWEST && may_be_connected(&lines);
+    let looks_so = delimiter != Delimiter::Blanks && lines.len() >= FEWEST && may_be_connected(&lines);
     if !differ || (is_few && !looks_so) {
         return Ok(());
     }

@@ -119,7 +119,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     }
     let Some(ends) = kind.heading()? else {
         if options.columns == Columns::Auto && !part.is_weighted() {
-            index::check(&window, &first.fields, at, first.delimiter)?;
+            index::check(&window, at, first.delimiter)?;
         }
         let counts = kind.counts(&window)?;
         return Ok(Head { counts, ..head(body, kind.layout(&first, None)?) });

@@ -85,8 +85,8 @@ impl Packer {
         lists_bytes(rows) + 5 * entries
     }
 
-    /// Begins a block with `rows` rows and about `entries` entries. If there is not enough free memory, waits while
-    /// other blocks are in progress. Then calls `lengths`, which must append the row lengths to the list that it
+    /// Begins a block with `rows` rows and about `entries` entries. If there is not enough free memory, waits until
+    /// other blocks free some, or until none is in progress. Then calls `lengths`, which must append the row lengths to the list that it
     /// receives.
     ///
     /// # Errors

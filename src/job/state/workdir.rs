@@ -13,7 +13,8 @@ pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
 /// Names of all other files and folders that a job writes, except its lock.
 pub(crate) const RESULTS: [&str; 10] =
     ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL, READERS];
-/// Folder of the copies of standard input and other streams, which a job can't rebuild.
+/// Folder of the copies of standard input and other streams. A stream can't be read twice, so a copy that is lost can't
+/// be made again.
 pub(crate) const SPOOL: &str = "spool";
 /// Folder in which jobs of other workdirs record that they are reading the graph.
 pub(crate) const READERS: &str = "readers";

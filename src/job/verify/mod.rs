@@ -253,8 +253,12 @@ fn units_hold(
             }
             let records = distinct(&peek.records);
             let said = task.verify_units(&stored(UnitsContent::Records(&records)), found)?;
-            let torn = if peek.torn > 0 { ", and a torn one at its end" } else { "" };
-            Ok(format!("whole; {said}{torn}"))
+            match (peek.torn, found) {
+                (0, _) => Ok(format!("whole; {said}")),
+                // A run that was killed may have left it, and the next run discards it.
+                (_, None) => Ok(format!("whole; {said}, and a torn one at its end")),
+                (_, Some(_)) => Err(Error::corrupt(path, At::File, "it ends with a part of a record")),
+            }
         }
         UnitsKind::Files => Ok(String::new()),
         UnitsKind::Checkpoint => {

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Minimum and maximum number of parts into which strings are divided.
+/// Minimum and maximum number of parts into which the set of all strings is divided.
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
 /// Number of input bytes per part, so that the distinct strings of most parts fit the L2 cache.
 const PART_BYTES: u64 = 1 << 20;
@@ -53,7 +53,7 @@ pub(super) struct Part {
 pub(super) struct Parts {
     parts: Vec<Mutex<Part>>,
     spill: Spill,
-    /// Number of upper bits of the hash that select a string's part.
+    /// Number of upper bits of a string's hash that select the part to which the string belongs.
     bits: u32,
     /// Number of bytes of memory that all parts use together.
     used: AtomicU64,

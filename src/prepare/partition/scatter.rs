@@ -69,7 +69,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         Scatter { route, lane, map, source, starts, lines, weights, filled: vec![0; spans.len()], loops: 0 }
     }
 
-    /// Returns the size in bytes of the lines of one thread for `bins` bins.
+    /// Returns the size in bytes of the lines (buffers of 64 edges) of one thread, one for each of `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
         let weights = if WEIGHTED { size_of::<[u32; LINE]>() } else { 0 };
         (bins * (size_of::<EdgeLine>() + weights + 8)) as u64

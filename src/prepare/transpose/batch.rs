@@ -85,8 +85,8 @@ impl Batch {
     }
 
     /// Calls `each` for every row that is at least partly in the batch, with two arguments: the row's index in the
-    /// graph, and an index range in the block. The range contains those of the batch's entries in this row whose upper
-    /// rows `target` includes.
+    /// graph, and an index range in the block. The range covers the entries of this row that are in the batch and whose
+    /// upper row is one of `target`'s.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &PassTarget<'_>, mut each: impl FnMut(u32, Range<usize>)) {
         let rows = target.rows();

@@ -89,11 +89,11 @@ pub trait Arithmetic: Send + Sync + 'static {
 /// floating-point numbers, it is any positive number, and its reciprocal is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
-    /// Base-2 logarithm of the width, for integers.
+    /// Base-2 logarithm of the width of a bucket, for integers.
     pub shift: u32,
-    /// Reciprocal of the width, for f32 distances.
+    /// Reciprocal of the width of a bucket, for f32 distances.
     pub reciprocal: f32,
-    /// Reciprocal of the width, for f64 distances.
+    /// Reciprocal of the width of a bucket, for f64 distances.
     pub reciprocal_f64: f64,
 }
 

@@ -137,7 +137,7 @@ impl DiskRow<'_> {
         true
     }
 
-    /// Returns the last entry of the row that is in memory, or `None` if no entry is in memory.
+    /// Returns the last of the row's entries that are in memory, or `None` if none is.
     #[inline]
     pub fn last_near(self) -> Option<u64> {
         (self.in_memory > 0).then(|| self.packing.entry(self.near, self.in_memory - 1))

@@ -8,8 +8,8 @@ const MANY: u32 = 256;
 /// otherwise only large graphs reach.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Number of edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a
-    /// fraction of all row entries. If this field or one of the next three is `None`, its value is computed from the
+    /// Fraction of all row entries that are relaxed by pushing before a cap is set. The cap is a distance beyond which
+    /// vertices pull. If this field or one of the next three is `None`, its value is computed from the
     /// graph.
     pub threshold: Option<f64>,
     /// Width of buckets while few edges are queued, in multiples of the mean weight.

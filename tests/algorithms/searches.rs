@@ -74,9 +74,7 @@ impl Graph {
             };
             let depth = levels.values().copied().max().unwrap_or(0);
             let at = |level: i32| levels.values().filter(|other| **other == level).count();
-            // A vertex without an edge is not searched from.
-            let levels_told = if out.contains_key(&source) || into.contains_key(&source) { depth + 1 } else { 0 };
-            let frontiers: Vec<_> = (0..levels_told).map(|level| json!({ "frontier": at(level) })).collect();
+            let frontiers: Vec<_> = (0..=depth).map(|level| json!({ "frontier": at(level) })).collect();
             found.push(json!({
                 "source": source, "reached": levels.len(), "depth": depth, "edges": edges, "levels": frontiers
             }));

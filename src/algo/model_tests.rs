@@ -1,5 +1,6 @@
 //! Graphs for tests, as sets of neighbours and as rows in memory.
 
+use crate::formats::Halves;
 use crate::graph::block_store::BlockStore;
 use crate::graph::degrees::DegreeSummary;
 use crate::graph::direction::{Direction, EdgeDirection};
@@ -103,6 +104,7 @@ impl Model {
             distinct_at_most: block_store.edges(),
             vertices: ids,
             declared: false,
+            halves: Halves::None,
             largest: None,
             counts_from_one: false,
             first_id: FirstId::default(),

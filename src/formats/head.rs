@@ -33,7 +33,7 @@ pub(crate) enum Directions {
     /// The file lists both directions of each undirected edge.
     Both,
     /// The file lists both directions of each undirected edge. But if the number of listed edges equals the number that
-    /// the header declares, it lists only one direction.
+    /// the header declares, and the lists are not symmetric, it lists only one direction.
     BothOrHalf,
 }
 
@@ -45,12 +45,13 @@ impl Head {
     }
 
     /// Returns true if a file with this header and `entries` listed edges contains only one direction of each
-    /// undirected edge.
-    pub fn is_half(&self, entries: u64) -> bool {
+    /// undirected edge. `is_symmetric` says whether it lists each edge equally often at both ends. The header of such a
+    /// file may declare the number of listed edges, by mistake.
+    pub fn is_half(&self, entries: u64, is_symmetric: bool) -> bool {
         match self.directions {
             Directions::Listed | Directions::Both => false,
             Directions::Half => true,
-            Directions::BothOrHalf => entries > 0 && self.entries == Some(entries),
+            Directions::BothOrHalf => !is_symmetric && self.entries == Some(entries),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::names::NameList;
 use super::order;
 use super::weight_list::WeightValues;
 use crate::error::{Error, Result};
+use crate::formats::Halves;
 use crate::graph::bins::Bin;
 use crate::graph::{
     BlockStore, DegreeRuns, DegreeSummary, Direction, FirstId, GraphWeights, Half, HalfPacked, InputId, Layout, Packer,
@@ -35,6 +36,9 @@ pub struct InputInfo {
     /// Whether the input declares its number of vertices, so that ids without an edge are vertices, too.
     #[serde(default)]
     pub declared: bool,
+    /// How many files list only one direction of each edge. Manifests of earlier versions lack it.
+    #[serde(default)]
+    pub halves: Halves,
     /// Largest raw id of a vertex; `None` if there is no vertex.
     #[serde(default)]
     pub largest: Option<u64>,

@@ -391,16 +391,17 @@ fn marked(place: &Place) -> BTreeSet<[u64; 2]> {
 fn an_edge_that_repeats_is_no_bridge_of_a_multigraph() {
     let place = Place::new();
     let mut dice = Dice(11);
-    for number_of in 0..12 {
+    for number_of in 0..60 {
         let mut edges: Vec<[u64; 2]> = (0..14).map(|_| [dice.below(12), dice.below(12)]).collect();
         for _ in 0..5 {
             let [u, v] = edges[dice.below(14) as usize];
             edges.push(if dice.below(2) == 0 { [u, v] } else { [v, u] });
         }
         let rows = |edges: &[[u64; 2]]| -> String { edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect() };
-        let kind = number_of % 4;
-        let name = ["edges.txt", "edges.mtx", "edges.graph", "edges.sg"][kind];
-        if kind == 2 {
+        // METIS in three ways: each edge at both ends, each edge at one end, and each at both with a header that counts both.
+        let kind = number_of % 6;
+        let name = ["edges.txt", "edges.mtx", "edges.graph", "edges.sg", "once.graph", "both.graph"][kind];
+        if name.ends_with(".graph") {
             // Loops are in no line of METIS.
             edges.retain(|[u, v]| u != v);
         }
@@ -415,9 +416,12 @@ fn an_edge_that_repeats_is_no_bridge_of_a_multigraph() {
                 format!("%%MatrixMarket matrix coordinate pattern symmetric\n12 12 {}\n{lower}", edges.len())
                     .into_bytes()
             }
-            2 => {
-                let line = |v| listed(v).iter().map(|w| (w + 1).to_string()).collect::<Vec<_>>().join(" ") + "\n";
-                format!("12 {}\n{}", edges.len(), (0..12).map(line).collect::<String>()).into_bytes()
+            2 | 4 | 5 => {
+                let once = |v: u64| edges.iter().filter(|&&[a, _]| a == v).map(|&[_, b]| b).collect();
+                let lists: Vec<Vec<u64>> = (0..12).map(|v| if kind == 4 { once(v) } else { listed(v) }).collect();
+                let line = |list: &Vec<u64>| list.iter().map(|w| format!("{} ", w + 1)).collect::<String>() + "\n";
+                let declared = if kind == 5 { 2 * edges.len() } else { edges.len() };
+                format!("12 {declared}\n{}", lists.iter().map(line).collect::<String>()).into_bytes()
             }
             _ => {
                 let lists: Vec<Vec<u64>> = (0..12).map(listed).collect();
@@ -470,6 +474,9 @@ fn an_edge_that_repeats_is_no_bridge_of_a_multigraph() {
     place.write("one.graph", "2 1\n2\n1\n");
     text("path = ['one.graph', 'two.txt']");
     assert!(run(&place, "", &["job.workdir=mixed"]).expect(2).err.contains("one.graph and two.txt"));
+    place.write("once.graph", "2 1\n2\n\n");
+    text("path = ['one.graph', 'once.graph']");
+    assert!(run(&place, "", &["job.workdir=mixed"]).expect(2).err.contains("others list it once"));
     text("prepared = 'kept'");
     let ran = run(&place, "", &["job.workdir=other"]).expect(2);
     assert!(ran.err.contains("[dfs]") && ran.err.contains("name the input itself"), "{}", ran.err);

@@ -44,6 +44,8 @@ fn a_symmetric_matrix_stays_one_and_other_formats_say_that_they_have_half() {
     place.write("s.mtx", &symmetric);
     place.write("once.graph", "3 2\n2\n3\n\n");
     place.write("both.graph", "3 2\n2\n1 3\n2\n");
+    // A header that counts each edge at both ends.
+    place.write("counted.graph", "3 4\n2\n1 3\n2\n");
     let convert = |from: &str, to: &str| {
         let said = place.gpugraph(&["convert", from, to]).expect(0).err;
         (std::fs::read_to_string(place.path(to)).unwrap(), said.contains("only one direction of each"))
@@ -53,7 +55,9 @@ fn a_symmetric_matrix_stays_one_and_other_formats_say_that_they_have_half() {
         format!("%%MatrixMarket matrix coordinate pattern {kind}\n3 3 {}\n{entries}", entries.lines().count())
     };
     assert_eq!(convert("once.graph", "g.mtx"), (pattern("symmetric", "1 2\n2 3\n"), false));
-    assert_eq!(convert("both.graph", "g.mtx"), (pattern("general", "1 2\n2 1\n2 3\n3 2\n"), false));
+    for name in ["both.graph", "counted.graph"] {
+        assert_eq!(convert(name, "g.mtx"), (pattern("general", "1 2\n2 1\n2 3\n3 2\n"), false));
+    }
     assert_eq!(convert("s.mtx", "g.txt"), ("1 0 5\n2 1 4\n2 2 1\n".into(), true));
     assert!(convert("s.mtx", "g.gr").1);
     assert_eq!(convert("once.graph", "g.csv"), ("0,1\n1,2\n".into(), true));

@@ -15,7 +15,7 @@ use gpugraph::internals::algo::sources::Sources;
 use gpugraph::internals::algo::verify::{Check, CheckOutcome};
 use gpugraph::internals::algo::{Algorithm, EdgeSource, Results, Verdict};
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{Edges, FileSearch, Input, Unwatched, Visitor};
+use gpugraph::internals::formats::{Edges, FileSearch, Halves, Input, Unwatched, Visitor};
 use gpugraph::internals::graph::degrees::DegreeSummary;
 use gpugraph::internals::graph::direction::{Direction, EdgeDirection};
 use gpugraph::internals::graph::ids::{FirstId, InputId};
@@ -121,6 +121,7 @@ impl Case {
             distinct_at_most: edges.len() as u64,
             vertices: ids.len() as u64,
             declared: is_declared,
+            halves: Halves::None,
             largest: ids.last().copied(),
             counts_from_one: is_declared,
             first_id: FirstId::default(),

@@ -5,7 +5,7 @@ use super::derived::articulation::Articulation;
 use super::derived::cycle::{Cycle, ReachedVertices};
 use super::derived::strong::Strong;
 use super::output::{ArticulationPoints, DfsDetails, DfsOutput, StrongComponents};
-use super::pairs::PairCounts;
+use super::pairs::{PairCounts, lists_both_ends};
 use super::record::{DfsTree, NONE};
 use super::rows::SearchRows;
 use super::saved::{self, DfsCounters, UNITS};
@@ -77,7 +77,7 @@ impl<'a> DfsSearch<'a> {
         if table.multigraph {
             // Inputs in which only some files list edges from both ends are refused before the search, so that no time
             // is lost.
-            run.input.map(|open| open()?.lists_both_ends()).transpose()?;
+            run.input.map(|open| lists_both_ends(&open()?, &graph.info)).transpose()?;
         }
         let (threads, budget) = (run.threads, run.budget);
         let source = match table.source {

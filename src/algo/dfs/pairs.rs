@@ -9,10 +9,11 @@ use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::{GraphSize, Run};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
+use crate::formats::{Halves, Input, Signals};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::dictionary::{self, Dictionary, NumberingVisitor};
-use crate::prepare::prepared::Graph;
+use crate::prepare::prepared::{Graph, InputInfo};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Mark bit of a vertex that has a partner.
@@ -34,6 +35,21 @@ const SEEN: u32 = 0x6666_6666;
 /// edge is repeated.
 pub(super) struct PairCounts {
     marks: Buffer<u32>,
+}
+
+/// Returns true if the input of `info` lists each edge at both ends, so that two entries are one edge.
+///
+/// # Errors
+/// [`Error::Usage`] if its files differ in this; bad input if a file can't be read.
+pub(super) fn lists_both_ends(input: &Input, info: &InputInfo) -> Result<bool> {
+    match (input.lists_both_ends()?, info.halves) {
+        (true, Halves::Some) => Err(Error::Usage(format!(
+            "{}: some files list each edge from both ends and others list it once, so repeats can't be counted; convert \
+             all to one format",
+            input.name()
+        ))),
+        (by_format, halves) => Ok(by_format && halves == Halves::None),
+    }
 }
 
 impl PairCounts {
@@ -70,7 +86,7 @@ impl PairCounts {
         let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input once more")?;
         let open = || Dictionary::open(&dictionary::path(&graph.folder), info.identity, budget);
         let dictionary = info.sparse.then(open).transpose()?;
-        let (name, both_ends) = (input.name(), input.lists_both_ends()?);
+        let (name, both_ends) = (input.name(), lists_both_ends(&input, info)?);
         let visitor = |_| EdgeVisitor {
             state: PairCounter { partners: &partners, marks: &marks, both_ends },
             edge: |counter: &mut PairCounter<'_>, [u, v]: [u64; 2]| {
@@ -80,7 +96,7 @@ impl PairCounts {
         };
         let numbered = |visitor| NumberingVisitor::new(dictionary.as_ref(), None, &name, visitor);
         let mut counters: Vec<_> = (0..threads.max(1)).map(visitor).map(numbered).collect();
-        edges::read_again(&input, graph, &mut counters, comm)?;
+        edges::read_again(&input, info, &mut counters, comm, &Signals)?;
         drop(counters);
         Ok(PairCounts { marks: all(comm, marks.into_plain(), budget)? })
     }

@@ -26,7 +26,7 @@ const BUCKETS: usize = 1 << 14;
 /// Bad input if an edge is listed at only one end. A file that lists every edge once is an error only if direction is
 /// kept.
 pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, threads: usize) -> Result<()> {
-    let is_half = head.is_half(entries);
+    let is_half = head.is_half(entries, balance == 0);
     let is_checked = match head.directions {
         Directions::Listed | Directions::Half => false,
         Directions::Both => true,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::mirror;
@@ -37,9 +38,11 @@ pub struct Scan {
 
 /// How many files of an undirected input list only one direction of each edge: none, some or all. Such files are
 /// symmetric Matrix Market files, and METIS files that list each edge once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Halves {
     /// No file lists only one direction.
+    #[default]
     None,
     /// Some files, but not all, list only one direction.
     Some,
@@ -146,7 +149,7 @@ impl ShareResult {
             let balance = low[nth].wrapping_add(high[nth] << 32);
             mirror::check(part, head, entries[nth], balance, self.threads)?;
             seen += 1;
-            halves += usize::from(head.is_half(entries[nth]));
+            halves += usize::from(head.is_half(entries[nth], balance == 0));
         }
         if weighted.iter().any(|weighted| *weighted > 0) {
             for (((part, _), &entries), &weighted) in self.parts.iter().zip(entries).zip(weighted) {

@@ -148,6 +148,7 @@ impl OrderingPass<'_, '_> {
             distinct_at_most: found.distinct_at_most,
             vertices: if sparse { ids } else { found.declared.unwrap_or(0).max(ids) },
             declared,
+            halves: found.halves,
             largest: if sparse {
                 largest
             } else {

@@ -10,7 +10,7 @@ use super::partition::changed;
 use super::sample::EdgeSample;
 use crate::comm::{Comm, WorkStealing};
 use crate::error::{Error, Result};
-use crate::formats::{CacheUse, Input, Scan, Share, ShareResult, Visitor, Watch, WeightType};
+use crate::formats::{CacheUse, Halves, Input, Scan, Share, ShareResult, Visitor, Watch, WeightType};
 use crate::memory::{Budget, Buffer};
 use cpu::{CpuCounters, SharedDegrees};
 use gpu::GpuCounters;
@@ -42,6 +42,8 @@ pub struct Ingested {
     pub largest: Option<u64>,
     /// Number of vertices that the input's header declares, if any.
     pub declared: Option<u64>,
+    /// How many files list only one direction of each edge.
+    pub halves: Halves,
     /// Checksum of the input's bytes.
     pub checksum: u64,
     /// Checksum of the file of weights, if weights are wanted and are in a separate file.
@@ -265,6 +267,7 @@ impl Ingest<'_, '_> {
             first_loop: (found.loops > 0).then_some(found.first_loop),
             largest: found.largest,
             declared: scan.declared_vertices,
+            halves: scan.halves,
             checksum: scan.checksum,
             weights_checksum: scan.weights_checksum,
             weights: scan.weights,

@@ -86,7 +86,7 @@ pub(super) fn verify(
     let mut check = TreeCheck::new(&tree, &numbers, results.info.direction, budget)?;
     check.blocks = found.articulation.as_ref().map(|_| BlockCheck::read(&columns, &tree, budget)).transpose()?;
     if table.multigraph {
-        check.repeats = Some(Repeats::new(edges, &tree, budget)?);
+        check.repeats = Some(Repeats::new(edges, results.info, &tree, budget)?);
     }
     let components = found.strong.as_ref().map(|strong| ComponentCheck::read(&columns, &tree, strong, budget));
     check.components = components.transpose()?;

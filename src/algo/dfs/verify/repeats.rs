@@ -1,9 +1,11 @@
 //! Counts how often the input contains each edge of a tree.
 
 use crate::algo::EdgeSource;
+use crate::algo::dfs::pairs::lists_both_ends;
 use crate::algo::dfs::record::DfsTree;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
+use crate::prepare::prepared::InputInfo;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// For each vertex, the number of times that the input contains the edge between it and its parent. The count of each
@@ -19,10 +21,10 @@ impl Repeats {
     /// Creates counts of zero for the edges of `tree`.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`]; errors of [`crate::formats::Input::lists_both_ends`].
-    pub fn new(edges: &EdgeSource<'_>, tree: &DfsTree, budget: &Budget) -> Result<Repeats> {
+    /// [`crate::Error::Limit`]; errors of [`lists_both_ends`].
+    pub fn new(edges: &EdgeSource<'_>, info: &InputInfo, tree: &DfsTree, budget: &Budget) -> Result<Repeats> {
         let both_ends = match edges {
-            EdgeSource::Input(input) => input.lists_both_ends()?,
+            EdgeSource::Input(input) => lists_both_ends(input, info)?,
             EdgeSource::Blocks(_) => false,
         };
         let counts = budget.zeroed(tree.vertices() as usize, "repeats of the tree's edges (4 bytes a vertex)")?;

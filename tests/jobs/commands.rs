@@ -723,7 +723,12 @@ fn clean_frees_what_can_be_made_again_and_nothing_else() {
     fs::write(workdir.join("mine.txt"), "notes").unwrap();
     assert!(job.does(&["clean", folder]).contains("freed"));
     assert!(!workdir.join("graph").exists() && workdir.join("report.json").exists());
-    job.does(&["verify", "job.toml"]);
+    // Results are checked without their journals.
+    assert!(!workdir.join("units").exists());
+    let checks = job.json(&["verify", "job.toml", "--json"]);
+    let outcome =
+        |what: &str| checks.as_array().unwrap().iter().find(|check| check["what"] == what).unwrap()["outcome"].clone();
+    assert_eq!([outcome("recount"), outcome("report")], ["ok", "ok"], "{checks}");
     job.does(&["clean", folder, "--all"]);
     assert!(!workdir.join("manifest.json").exists() && workdir.join("mine.txt").exists());
     fs::create_dir_all(job.folder.path().join("other/graph")).unwrap();

@@ -88,7 +88,6 @@ pub struct GraphReport {
     /// Which vertex each row of a result column describes.
     pub ids: ResultOrder,
     /// Histogram of the degrees of the vertices in the input.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degrees: Vec<Bin>,
 }
 

@@ -5,10 +5,10 @@ use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
 pub use crate::formats::EdgeVisitor;
-use crate::formats::{self, CacheUse, Input, Scan, Share, Signals, Visitor};
+use crate::formats::{self, CacheUse, Input, Scan, Share, Signals, Visitor, Watch};
 use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
-use crate::prepare::prepared::Graph;
+use crate::prepare::prepared::InputInfo;
 
 /// Calls `edge` with the raw ids of both ends of every edge of an input, on several threads. `edge` also receives the
 /// state of its thread: `states` has one element for each thread. Returns the states, and the statistics of the pass.
@@ -23,19 +23,25 @@ pub fn each_edge<S: Send>(
     formats::each_edge(input, states, &Signals, edge)
 }
 
-/// Reads the input of a prepared graph again. Each rank reads a share of the edges, on one thread for each of its
+/// Reads the input that a graph was prepared from again. `info` describes the graph. Each rank reads a share of the edges, on one thread for each of its
 /// `visitors`, and passes every edge to the visitor of the thread. Collective.
 ///
 /// # Errors
 /// Errors of reading and of the visitors, including that the input has changed since the graph was built;
 /// [`Error::Stopped`], on all ranks.
-pub fn read_again<V: Visitor>(input: &Input, graph: &Graph, visitors: &mut [V], comm: &Comm) -> Result<()> {
-    failpoint::hit("input.again").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
+pub fn read_again<V: Visitor>(
+    input: &Input,
+    info: &InputInfo,
+    visitors: &mut [V],
+    comm: &Comm,
+    watch: &dyn Watch,
+) -> Result<()> {
+    failpoint::hit("input.again").map_err(|e| Error::io("read the input once more", &info.source, e))?;
     let share = Share::of(comm.rank(), comm.ranks());
-    let seen = input.scan_share(share, CacheUse::Nothing, visitors, &Signals);
+    let seen = input.scan_share(share, CacheUse::Nothing, visitors, watch);
     // A rank whose scan was stopped must not return alone, because the others would wait in `joined`.
     let scan = joined(round::agree(comm, seen)?, comm)?;
-    if (scan.checksum, scan.edges) != (graph.info.checksum, graph.info.edges) {
+    if (scan.checksum, scan.edges) != (info.checksum, info.edges) {
         return Err(changed(&input.name()));
     }
     Ok(())

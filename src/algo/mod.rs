@@ -32,7 +32,7 @@ pub mod cost;
 pub mod device;
 pub mod dfs;
 pub mod distances;
-mod edges;
+pub(crate) mod edges;
 pub mod energy;
 mod input;
 pub mod listrank;

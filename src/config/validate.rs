@@ -41,7 +41,7 @@ pub(super) fn job(
     let keep = keys::job::KEEP.read_or_default(&section, diagnostics);
     refuse_own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let of_input = Section::of(root, "input");
-    let directed = directed(&of_input, input.as_ref(), diagnostics);
+    let directed = keys::input::DIRECTED.read_or_default(&of_input, diagnostics);
     let first_id = keys::input::FIRST_ID.read_or_default(&of_input, diagnostics);
     let expect = expect(&of_input, diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
@@ -188,22 +188,6 @@ fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], 
              place of prepared"
         ));
     }
-}
-
-/// Reads `[input] directed`: whether the graph is directed. The key is refused for a list, which has no direction,
-/// and for a prepared graph, because the job that prepared the graph has already determined its direction.
-fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
-    let Some(field) = keys::input::DIRECTED.field(section) else { return false };
-    let directed = keys::input::DIRECTED.read_or_default(section, diagnostics);
-    let why = match input {
-        Some(InputSpec::Prepared(_)) => "a prepared graph keeps direction if the job that prepared it did",
-        Some(input) if input.is_list() => "this job has a list, which is no graph",
-        _ => return directed,
-    };
-    if directed {
-        field.error(&format!("true is for edges: {why}"), diagnostics);
-    }
-    false
 }
 
 /// Refuses `weights = "none"` if a task reads weights of the input.

@@ -197,6 +197,9 @@ fn a_source_that_no_edge_names_is_refused_unless_the_input_declares_it() {
                 format!("[sssp]\nweights = {{ unit = true }}\nsources = [0]\ntarget = {id}\n"),
                 format!("the target {id}"),
             ),
+            (format!("[betweenness]\nsources = [{id}]\n"), format!("the source {id}")),
+            (format!("[distances]\nsources = [{id}]\n"), format!("the source {id}")),
+            (format!("[pagerank]\npersonalised = [{id}]\n"), format!("the personalised vertex {id}")),
         ]
     };
     let keep = |file: &str| {
@@ -220,13 +223,48 @@ fn a_source_that_no_edge_names_is_refused_unless_the_input_declares_it() {
     run("path = 'edges.mtx'", 11, 3);
     keep("edges.mtx");
     run("prepared = 'kept'", 3, 0);
+    // The same answers as on the file itself, which is read again for them. If it is gone or another, they are not known.
     keep("edges.txt");
     run("prepared = 'kept'", 3, 3);
+    run("prepared = 'kept'", 8, 0);
+    run("prepared = 'kept'", 10, 3);
+    // The plan has the memory that reading takes.
+    write_job(&place, "prepared = 'kept'", "[limits]\nthreads = 4\n[bfs]\nsources = [8]\n");
+    let plan: Value =
+        serde_json::from_str(&place.gpugraph(&["plan", "job.toml", "--json"]).expect(0).out).expect("a plan");
+    let limit = format!("limits.host_memory={}", number(&plan, "host_memory_needed"));
+    let report = place.report(&["--quiet", "--fresh", "--set", &limit]);
+    assert!(report["stages"].as_array().expect("stages").iter().any(|stage| stage["name"] == "ingest"), "{report}");
+    let text = fs::read(place.path("edges.txt")).expect("the edges");
+    let others = String::from_utf8_lossy(&text).replace("8 8", "3 3");
+    for changed in [Some(others.as_str()), Some("0 1\n"), None] {
+        match changed {
+            Some(changed) => drop(place.write("edges.txt", changed)),
+            None => fs::remove_file(place.path("edges.txt")).expect("removed"),
+        }
+        write_job(&place, "prepared = 'kept'", "[bfs]\nsources = [0, 8]\n");
+        let ran = place.run(&["--quiet", "--fresh"]).expect(3);
+        assert!(ran.error().contains("the source 8, whose only edge may be a self-loop"), "{}", ran.err);
+    }
+    run("prepared = 'kept'", 5, 0);
+    place.write("edges.txt", text);
     // Without loops the file is not read a second time to know.
     place.u32("edges.u32", &edges[..3]);
     write_job(&place, "path = 'edges.u32'", "[bfs]\nsources = [3]\n");
     let ran = place.run(&["--fresh"]).expect(3);
     assert!(ran.error().contains("which no edge has"), "{}", ran.err);
+}
+
+/// A graph without edges has an empty histogram of degrees, as a graph with edges has one with bins.
+#[test]
+fn the_report_has_degrees_also_without_edges() {
+    let place = Place::new();
+    for (text, bins) in [("", 0), ("3 3\n", 0), ("3 3\n0 1\n", 1)] {
+        place.write("edges.txt", text);
+        write_job(&place, "path = 'edges.txt'", "[components]\n");
+        let report = place.report(&["--quiet", "--fresh"]);
+        assert_eq!(report["graph"]["degrees"].as_array().map(Vec::len), Some(bins), "{text:?}: {}", report["graph"]);
+    }
 }
 
 #[test]

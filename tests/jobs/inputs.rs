@@ -300,3 +300,77 @@ fn members_of_proc_in_a_folder_are_not_taken_for_empty() {
     fs::remove_file(place.path("in/c.txt")).unwrap();
     assert_eq!(edges(&place, &["in"]), ["0 1"]);
 }
+
+/// A key of `[input]` that says how edges are read either applies to the source of the job, or is refused by its name; it is never ignored.
+#[test]
+fn no_key_beside_another_source_is_ignored() {
+    let place = Place::new();
+    place.write("edges.txt", "0 1\n1 2\n2 0\n2 3\n");
+    for directed in [false, true] {
+        place.write(
+            "keep.toml",
+            format!("[job]\nworkdir = 'kept-{directed}'\n[input]\npath = 'edges.txt'\ndirected = {directed}\n"),
+        );
+        place.gpugraph(&["run", "keep.toml", "--quiet"]).expect(0);
+    }
+    let keys = [
+        ("directed", "true"),
+        ("directed", "false"),
+        ("first_id", "0"),
+        ("first_id", "1"),
+        ("format", "'auto'"),
+        ("weights", "'none'"),
+        ("columns", "[2, 1]"),
+        ("skip_lines", "0"),
+        ("recursive", "false"),
+        ("vertices", "'list.v'"),
+        ("ids", "'number'"),
+        ("expect", "{ edges = 4, ids = 4 }"),
+    ];
+    // The keys that apply to each source, with their values.
+    for (source, table, applying) in [
+        ("prepared = 'kept-false'", "[bfs]\nsources = [2]\n", &["directed = false", "first_id = 0"][..]),
+        ("prepared = 'kept-true'", "[bfs]\nsources = [2]\n", &["directed = true", "first_id = 0"]),
+        ("kronecker = { scale = 4 }", "[bfs]\nroots = 1\n", &["directed = true", "directed = false", "first_id = 0"]),
+        ("list = { length = 9 }", "[listrank]\n", &[]),
+    ] {
+        for (key, value) in keys {
+            let line = format!("{key} = {value}");
+            place.job(&format!("{source}\n{line}"), table);
+            let code = if applying.contains(&line.as_str()) { 0 } else { 2 };
+            for args in [&["run", "job.toml", "--fresh", "--quiet"][..], &["plan", "job.toml"]] {
+                let ran = place.gpugraph(args).expect(code);
+                assert!(code == 0 || ran.err.contains(key), "{source}, {line}: {}", ran.err);
+            }
+        }
+    }
+    let refused = |directed: &str, kept: &str| {
+        place.job(&format!("prepared = 'kept-{kept}'\ndirected = {directed}"), "[bfs]\nsources = [2]\n");
+        place.run(&["--quiet", "--fresh"]).expect(2).error().to_owned()
+    };
+    assert!(refused("false", "true").contains("kept-true: this is a directed graph"), "{}", refused("false", "true"));
+    assert!(refused("true", "false").contains("kept-false: this is an undirected graph"));
+    // A key that was changed since the results were computed.
+    place.job("prepared = 'kept-true'", "[bfs]\nsources = [2]\n");
+    place.run(&["--quiet", "--fresh"]).expect(0);
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
+    place.job("prepared = 'kept-true'\ndirected = false", "[bfs]\nsources = [2]\n");
+    let ran = place.gpugraph(&["verify", "job.toml"]).expect(2);
+    assert!(ran.out.contains("this is a directed graph"), "{}", ran.out);
+}
+
+/// A job on a kept graph keeps none, also with `keep = true`, so another job can't read the graph from it.
+#[test]
+fn a_workdir_of_a_job_on_a_kept_graph_is_no_source() {
+    let place = Place::new();
+    place.write("edges.txt", "0 1\n1 2\n2 0\n");
+    place.write("keep.toml", "[job]\nworkdir = 'kept'\n[input]\npath = 'edges.txt'\n");
+    place.gpugraph(&["run", "keep.toml", "--quiet"]).expect(0);
+    place
+        .write("second.toml", "[job]\nworkdir = 'second'\nkeep = true\n[input]\nprepared = 'kept'\n[bfs]\nroots = 1\n");
+    place.gpugraph(&["run", "second.toml", "--quiet"]).expect(0);
+    place.job("prepared = 'second'", "[bfs]\nroots = 1\n");
+    let ran = place.run(&["--quiet"]).expect(3);
+    let expected = format!("found a job on the graph of {}; name that workdir", place.path("kept").display());
+    assert!(ran.error().contains(&expected), "{}", ran.err);
+}

@@ -392,11 +392,6 @@ fn each_kind_of_mistake() {
         ),
         (
             "input",
-            "prepared = 'x'\ndirected = true",
-            "input.directed: true is for edges: a prepared graph keeps direction if the job that prepared it did",
-        ),
-        (
-            "input",
             "prepared = 'w'\nexpect = { edges = 1, ids = 1 }",
             "input.expect is for input.path, and this job has none",
         ),

@@ -462,6 +462,26 @@ fn vertices_without_edges_count_if_they_are_declared() {
     assert_eq!(kind(Graph::builder().edges(pair()).vertices(2).build(&context)), ErrorKind::Usage);
 }
 
+/// A vertex with only a self-loop is a source, as in a job; an id that no edge has is none. Rows show no difference between the two.
+#[test]
+fn a_vertex_with_only_a_self_loop_is_a_source() {
+    let context = context();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("edges.txt");
+    std::fs::write(&file, "0 1\n1 2\n5 5\n").unwrap();
+    let kept = folder.path().join("kept");
+    let in_memory = || Graph::from_edges([(0, 1), (1, 2), (5, 5)], &context);
+    let from_file = || Graph::builder().input(&file).spill_to(&kept).build(&context);
+    let opened = || Graph::open(&kept, &context);
+    for build in [&in_memory as &dyn Fn() -> _, &from_file, &opened] {
+        let graph: Graph = build().unwrap();
+        let search = |id| bfs::search(&graph, graph.vertex(id).unwrap(), &bfs::Options::default(), &context);
+        assert_eq!(search(5).unwrap().reached(), 1);
+        assert_eq!(kind(search(4)), ErrorKind::Input);
+        assert_eq!(search(0).unwrap().reached(), 3);
+    }
+}
+
 #[test]
 fn threads_that_share_a_graph_take_turns() {
     let context = context();

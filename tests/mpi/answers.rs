@@ -174,6 +174,42 @@ fn every_algorithm_takes_an_input_without_vertices() {
     assert_eq!(answer(&together), answer(&alone));
 }
 
+/// Sources that have only a self-loop: one process and ranks give the same answers, on the file and on a graph kept from it, which does
+/// not contain the loop.
+#[test]
+fn a_source_with_only_a_self_loop() {
+    let Some(job) = Ranks::new() else { return };
+    job.place.write("edges.txt", "0 5\n5 9\n9 0\n9 2\n8 8\n3 3\n");
+    let one = "sources = [8, 0, 3]\n";
+    let tables = format!(
+        "[bfs]\n{one}write = true\n[traverse]\n{one}write = true\n[sssp]\nweights = {{ unit = true }}\n{one}write = true\ntarget = 3\n\
+         [betweenness]\n{one}[distances]\n{one}[pagerank]\npersonalised = [8, 0]\n[dfs]\nsource = 8\n"
+    );
+    for directed in [false, true] {
+        let mut first = None;
+        job.place.write(
+            "keep.toml",
+            format!("[job]\nworkdir = 'kept'\n[input]\npath = 'edges.txt'\ndirected = {directed}\n"),
+        );
+        job.place.gpugraph(&["run", "keep.toml", "--quiet", "--fresh"]).expect(0);
+        for input in ["path = 'edges.txt'", "prepared = 'kept'"] {
+            job.place.job(&format!("{input}\ndirected = {directed}"), &tables);
+            for ranks in [0, 3] {
+                job.forget();
+                let report = job.report(ranks, &[]);
+                for table in ["bfs", "traverse", "sssp", "distances"] {
+                    let sources = report["results"][table]["sources"].as_array().expect("sources");
+                    let reached: Vec<u64> = sources.iter().map(|source| number(source, "reached")).collect();
+                    assert_eq!(reached, [1, 4, 1], "{table}, {input}, {ranks} ranks");
+                }
+                let found = files(&job.place.workdir(), &["out"]);
+                let first = first.get_or_insert_with(|| found.clone());
+                same_files(&format!("{input}, {ranks} ranks"), &found, first);
+            }
+        }
+    }
+}
+
 /// The edges are 64 MiB.
 #[test]
 fn little_memory_makes_every_rank_spill_and_changes_nothing() {

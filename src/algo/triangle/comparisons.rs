@@ -30,6 +30,7 @@ use crate::algo::{GraphSize, Run};
 use crate::comm::{Comm, on_leader, reports_for_node};
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::formats::Signals;
 use crate::graph::RawId;
 use crate::memory::{Buffer, bytes_of};
 use crate::prepare::dictionary::{self, Dictionary};
@@ -258,7 +259,7 @@ fn loops(graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
         Ok(())
     };
     let mut visitors: Vec<_> = (0..threads.max(1)).map(|_| EdgeVisitor { state: (), edge }).collect();
-    edges::read_again(&input, graph, &mut visitors, comm)?;
+    edges::read_again(&input, &graph.info, &mut visitors, comm, &Signals)?;
     drop(visitors);
     Ok(summed(loops, comm))
 }

@@ -32,9 +32,7 @@ impl Stage for KeptGraph {
         context.gpu.connect_peers();
         // The leader checks on behalf of all ranks that the graph is intact.
         context.on_leader(|| kept::check(other))?;
-        let mut graph = kept::open(other)?;
-        kept::check_weights(&graph, &context.job, Some(other))?;
-        kept::number(&mut graph, &context.job, other)?;
+        let graph = kept::open_for(&context.job, other)?;
         let Graph { info, stored, folder, .. } = &graph;
         named::check(context, record, info, folder, None, None)?;
         let (job, manifest) = (&context.job, &record.manifest);

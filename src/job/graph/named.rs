@@ -3,13 +3,16 @@
 //!
 //! An id is a vertex if it has an edge or if the input declares it. An edge list declares no ids. An id whose only
 //! edges are self-loops is a vertex, too, but degrees do not count self-loops. So if a table names an id of degree 0
-//! and the input contains self-loops, the edges are read once more.
+//! and the input contains self-loops, the edges are read once more. For a graph that another job kept, the input of
+//! that job is read.
 
-use crate::algo::sources::{self, NamedVertex};
-use crate::error::Result;
-use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
+use crate::algo::edges;
+use crate::algo::sources;
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Input, InputCache, Visitor};
 use crate::graph::DenseId;
 use crate::job::context::Context;
+use crate::job::input::original;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::order_writer::OrderWriter;
 use crate::prepare::order;
@@ -19,11 +22,11 @@ use crate::process::progress::Unit;
 use std::path::Path;
 
 /// Checks that the input contains all vertices that the job's tables name. `order` is the degree order if this run
-/// computed it; otherwise it is read from `folder`. `input` is `None` if another job kept the graph. Collective.
+/// computed it; otherwise it is read from `folder`. `input` is `None` if this run did not open the input. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for a missing vertex; errors of reading the degree order, the list of sparse ids, and the
-/// input.
+/// [`crate::Error::Input`] for a missing vertex, or for a vertex without an edge in the rows if the input is gone or has
+/// changed; errors of reading the degree order, the list of sparse ids, and the input.
 pub(crate) fn check(
     context: &Context,
     record: &mut RunRecord,
@@ -32,7 +35,7 @@ pub(crate) fn check(
     order: Option<&OrderWriter>,
     input: Option<(&Input, &InputCache<'_>)>,
 ) -> Result<()> {
-    let named: Vec<NamedVertex> = context.job.tasks.iter().flat_map(|task| task.named_vertices()).collect();
+    let named = original::named(&context.job);
     let dense: Vec<u32> =
         context.on_leader(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
     // The lists of sparse ids and of string ids include ids that have only self-loops.
@@ -58,34 +61,43 @@ pub(crate) fn check(
     ids.sort_unstable();
     ids.dedup();
     let looped = match input {
-        Some(input) if info.loops > 0 && !ids.is_empty() => with_loops(context, record, input, &ids)?,
-        _ => vec![0; ids.len()],
+        _ if info.loops == 0 || ids.is_empty() => vec![0; ids.len()],
+        Some((input, cache)) => {
+            cache.make_room(&context.budget, input.scratch_bytes(context.threads));
+            with_loops(context, record, input, info, &ids)?
+        }
+        None => {
+            let edges = original::open(&context.job, info);
+            let looped = edges.and_then(|input| with_loops(context, record, &input, info, &ids));
+            let first = named.iter().zip(&dense).find(|(_, id)| ids.binary_search(id).is_ok());
+            looped.map_err(|e| match (e, first) {
+                (e @ Error::Input { .. }, Some((&named, _))) => {
+                    let why = format!(", whose only edge may be a self-loop, but the input can't be read again: {e}");
+                    sources::unknown(named, &why, info)
+                }
+                (e, _) => e,
+            })?
+        }
     };
     let has_loop = |id: &u32| ids.binary_search(id).map_or(true, |at| looped[at] > 0);
-    let why = match (input, info.loops) {
-        (None, 1..) => ", which has no edge in the kept graph (loops are left out)",
-        _ => ", which no edge has",
-    };
     let lacking = named.iter().zip(&dense).find(|(_, id)| !has_loop(id));
-    lacking.map_or(Ok(()), |(&named, _)| Err(sources::unknown(named, why, info)))
+    lacking.map_or(Ok(()), |(&named, _)| Err(sources::unknown(named, ", which no edge has", info)))
 }
 
 /// Reads all edges. Returns for each of the sorted `ids` 1 if it has a self-loop, otherwise 0. Collective.
 fn with_loops(
     context: &Context,
     record: &mut RunRecord,
-    (input, cache): (&Input, &InputCache<'_>),
+    input: &Input,
+    info: &InputInfo,
     ids: &[u32],
 ) -> Result<Vec<u64>> {
     let (comm, bytes) = (context.comm.clone(), input.bytes() / context.comm.ranks() as u64);
     let mut looped = record.stage(context, "ingest", bytes, Unit::Bytes, |progress| {
-        let scratch = input.scratch_bytes(context.threads);
-        cache.make_room(&context.budget, scratch);
-        let _reading = context.budget.reserve(scratch, "reading the input")?;
+        let _reading = context.budget.reserve(input.scratch_bytes(context.threads), "reading the input")?;
         let mut visitors: Vec<_> =
             (0..context.threads).map(|_| LoopFinder { ids, looped: vec![0; ids.len()] }).collect();
-        let share = Share::of(context.comm.rank(), context.comm.ranks());
-        input.scan_share(share, CacheUse::Nothing, &mut visitors, progress)?;
+        edges::read_again(input, info, &mut visitors, &comm, progress)?;
         let mut looped = vec![0; ids.len()];
         for visitor in visitors {
             looped.iter_mut().zip(visitor.looped).for_each(|(all, one)| *all |= one);

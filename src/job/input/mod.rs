@@ -1,6 +1,7 @@
 //! Opens the input that `[input]` of a job names: edges or a list.
 
 pub mod occupied;
+pub(crate) mod original;
 pub mod spool;
 pub mod streams;
 

@@ -69,6 +69,7 @@ impl CompletedWork {
                 StageKind::Blocks => self.blocks,
                 StageKind::Part if stage.name == MERGE_STAGE => self.merged,
                 StageKind::Part => self.upper,
+                StageKind::Again => false,
                 StageKind::Task(place, _) => self.tasks.get(place).is_some_and(|&done| done),
             };
         }

@@ -39,7 +39,7 @@ use crate::job::plan::formulas::{
 };
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::CertainNeeds;
-use crate::job::plan::part_cost::derived_rows;
+use crate::job::plan::part_cost::{derived_rows, reading_again};
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::TimeModel;
 use crate::job::plan::stage::{PlannedStage, least_limit, stacked};
@@ -163,9 +163,7 @@ impl Plan {
     /// Returns the plan of [`Plan::following`], without warnings about limits.
     fn unchecked(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
         if let InputSpec::Prepared(other) = &job.input {
-            let mut graph = kept::open(other)?;
-            kept::check_weights(&graph, job, Some(other))?;
-            kept::number(&mut graph, job, other)?;
+            let graph = kept::open_for(job, other)?;
             return Plan::prepared(job, machine, other, &graph, manifest);
         }
         if job.input.is_list() {
@@ -350,7 +348,7 @@ impl Plan {
         Ok(plan.with_stages(machine, &done, |machine| {
             let derived = derived_rows(job, machine, &size, true, &clock);
             let tasks = TaskCost::stages(&tasks(machine), machine, &clock, 1.0);
-            stacked(derived.chain(tasks), SMALL_FILES).collect()
+            stacked(reading_again(job, machine, graph).into_iter().chain(derived).chain(tasks), SMALL_FILES).collect()
         }))
     }
 

@@ -5,6 +5,7 @@ use crate::config::Job;
 use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::stored;
+use crate::job::input::original;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
 use crate::job::plan::formulas::{PAGE, weights_bytes};
 use crate::job::plan::packing::Packing;
@@ -13,6 +14,7 @@ use crate::job::plan::speeds::TimeModel;
 use crate::job::plan::stage::{PlannedStage, StageKind, Time};
 use crate::prepare::memory_plan::LayoutShape;
 use crate::prepare::merge;
+use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{TransposeMemory, TransposeShape};
 
 /// Returns the stages that build derived rows of `graph`, in order, if the job's tasks need them. The `disk` of each
@@ -68,6 +70,17 @@ fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: boo
     let disk = disk + weights_bytes(graph.edges, blocks, weighted);
     let seconds = machine.preparers(graph.ids).merge(graph.edges);
     derived(machine, MERGE_STAGE, [memory, least], disk, clock.of_preparing(MERGE_STAGE, seconds, 0))
+}
+
+/// Returns the stage that reads the input of the kept graph `graph` again, if the run does that.
+pub(crate) fn reading_again(job: &Job, machine: &Resources, graph: &Graph) -> Option<PlannedStage> {
+    let (info, input) = (&graph.info, original::of_kept(job, graph)?);
+    let reading = input.scratch_bytes(machine.threads);
+    let seconds = machine.preparers(info.ids).ingest(info.edges, info.ids, input.bytes(), &input);
+    // The measured time is not compared with this one, because degrees are not counted.
+    let time = Time { seconds, seconds_range: [seconds / 2.0, seconds * 2.0], ..Time::default() };
+    let stage = derived(machine, "ingest", [reading, reading], 0, time);
+    Some(PlannedStage { kind: StageKind::Again, ..stage })
 }
 
 /// Returns a stage that uses `memory` bytes of host memory, can run with `least` bytes, and writes `disk` bytes. The

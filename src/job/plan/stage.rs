@@ -85,6 +85,8 @@ pub(crate) enum StageKind {
     Blocks,
     /// A stage that builds a part of the graph that only some tasks need.
     Part,
+    /// A pass over the input of a graph that another job kept. Every run repeats it.
+    Again,
     /// A task of the job: (its index among the tasks, its number of trials).
     Task(usize, u32),
 }

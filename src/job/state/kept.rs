@@ -1,7 +1,8 @@
 //! Graphs that other jobs kept in their workdirs, for `[input] prepared`.
 
-use crate::config::Job;
-use crate::error::{Error, Result};
+use crate::config::{InputSpec, Job};
+use crate::error::{At, Error, Result};
+use crate::graph::direction::Direction;
 use crate::job::state::lock::{Liveness, Lock};
 use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
@@ -27,14 +28,39 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
     graph.block_store.verify(crate::process::signals::check)
 }
 
-/// Makes the ids of a kept graph 0-based or 1-based, as `job` requests.
+/// Opens the graph that the job of `workdir` kept, as the input of `job`. Its ids are 0-based or 1-based, as `job`
+/// requests.
 ///
 /// # Errors
-/// [`Error::Usage`] if `job` requests 1-based ids, but the graph was read from an input with 0-based ids.
-pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()> {
+/// Errors of [`open`], [`check_weights`] and [`check_direction`]; [`Error::Usage`] if `job` requests 1-based ids, but
+/// the graph was read from an input with 0-based ids.
+pub(crate) fn open_for(job: &Job, workdir: &Path) -> Result<Graph> {
+    let mut graph = open(workdir)?;
+    check_weights(&graph, job, Some(workdir))?;
+    check_direction(&graph, job, workdir)?;
     job.check_first_id(graph.info.counts_from_one, &workdir.display().to_string())?;
     graph.info.first_id = job.first_id;
-    Ok(())
+    Ok(graph)
+}
+
+/// Returns an error if `[input] directed` of `job` differs from the direction with which the graph was kept, because
+/// a kept graph can't be read in another way.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn check_direction(graph: &Graph, job: &Job, workdir: &Path) -> Result<()> {
+    let (kept, is_directed) = match graph.info.direction {
+        Direction::Directed => ("a directed", true),
+        Direction::Undirected => ("an undirected", false),
+    };
+    match job.input_keys.get("directed") {
+        Some(stated) if stated != is_directed.to_string() => Err(Error::Usage(format!(
+            "{}: this is {kept} graph, and [input] has directed = {stated}; leave directed out, or name the input itself \
+             as path in [input], in place of prepared",
+            workdir.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Returns an error if a task of `job` reads weights and the graph has none. `workdir` is the workdir of the job that
@@ -56,6 +82,19 @@ pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: Option<&Path>) ->
     }))
 }
 
+/// Returns the input of the job that kept its graph in `workdir`.
+///
+/// # Errors
+/// [`Error::Input`] if the manifest does not record it; errors of [`Manifest::load`].
+pub(crate) fn input_of(workdir: &Path) -> Result<InputSpec> {
+    let input = Manifest::load(workdir)?.and_then(|manifest| manifest.input);
+    let input = input.filter(|input| !matches!(input, InputSpec::Prepared(_)));
+    input.ok_or_else(|| Error::input(workdir, At::File, KEEPER, "no record of its input", "run that job again"))
+}
+
+/// What a workdir is expected to be, for messages.
+const KEEPER: &str = "the workdir of a job that kept its graph";
+
 /// Opens the graph that the job of `workdir` kept, without reading all of its blocks.
 ///
 /// # Errors
@@ -63,10 +102,16 @@ pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: Option<&Path>) ->
 pub(crate) fn open(workdir: &Path) -> Result<Graph> {
     let nothing = |found: &str| {
         let remedy = "run that job with keep = true in [job]";
-        Error::input(workdir, crate::error::At::File, "the workdir of a job that kept its graph", found, remedy)
+        Error::input(workdir, At::File, KEEPER, found, remedy)
     };
     let manifest = Manifest::load(workdir)?.ok_or_else(|| nothing("no manifest"))?;
-    let info: InputInfo = manifest.last("relabel").ok_or_else(|| nothing("no prepared graph"))?;
+    let info: InputInfo = manifest.last("relabel").ok_or_else(|| match &manifest.input {
+        Some(InputSpec::Prepared(source)) => {
+            let found = format!("a job on the graph of {}", source.display());
+            Error::input(workdir, At::File, KEEPER, found, "name that workdir as prepared")
+        }
+        _ => nothing("no prepared graph"),
+    })?;
     let stored: StoreInfo = manifest.found("sort", info.content).ok_or_else(|| nothing("an unfinished graph"))?;
     if !workdir.join("graph").is_dir() {
         return Err(nothing("its graph was not kept"));

@@ -16,6 +16,7 @@ use crate::formats::Input;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::input::streams;
 use crate::job::plan::resources;
+use crate::job::state::kept;
 use crate::job::state::lock::{Liveness, Lock};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{GraphRecord, TaskRecord};
@@ -65,7 +66,15 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         return list::verify(place, spec, &manifest, verdict);
     }
     let prepared = match spec {
-        Some(InputSpec::Prepared(other)) => prepared_graph(other, verdict)?,
+        Some(InputSpec::Prepared(other)) => {
+            let graph = prepared_graph(other, verdict)?;
+            if let (Some(graph), Some(job)) = (&graph, &job)
+                && let Err(e) = kept::check_direction(graph, job, other)
+            {
+                verdict.note("job", Err(e))?;
+            }
+            graph
+        }
         _ => None,
     };
     let info =

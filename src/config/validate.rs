@@ -259,7 +259,10 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = keys::input::EXPECT.field(section)?;
     if keys::input::PATH.field(section).is_none() {
-        field.refuse("is for input.path, and this job has none", diagnostics);
+        // The key was refused already if the job has a list.
+        if keys::input::LIST.field(section).is_none() {
+            field.refuse("is for input.path, and this job has none", diagnostics);
+        }
         return None;
     }
     let mut table = InlineTable::of(&field, &keys::EXPECT, diagnostics)?;

@@ -340,7 +340,9 @@ fn no_key_beside_another_source_is_ignored() {
             let code = if applying.contains(&line.as_str()) { 0 } else { 2 };
             for args in [&["run", "job.toml", "--fresh", "--quiet"][..], &["plan", "job.toml"]] {
                 let ran = place.gpugraph(args).expect(code);
-                assert!(code == 0 || ran.err.contains(key), "{source}, {line}: {}", ran.err);
+                // A mistake of the job file is reported once.
+                let reports = ran.err.matches(&format!("input.{key}")).count();
+                assert!(code == 0 || ran.err.contains(key) && reports <= 1, "{source}, {line}: {}", ran.err);
             }
         }
     }

@@ -35,7 +35,6 @@ constexpr u32 GROUPS = 32 / SOURCES, GROUPS_OF_BLOCK = 256 / SOURCES;
 // shortest paths.
 constexpr double EXACT = 9007199254740992.0;
 constexpr double LARGEST = 1.0715086071862673e301;
-constexpr u32 NONE = 0xffffffffu;
 
 // Codes for the results that betweenness_settle computes from sums: counts, shares, or nothing.
 constexpr u32 COUNTS = 0;
@@ -118,21 +117,12 @@ struct Pieces {
 };
 static_assert(sizeof(Pieces) == 48, "as its twin");
 
-// Returns one half of a vertex's row of in-neighbours if `enters` is true, else of its row of out-neighbours.
-__device__ inline Segment half_of(const VertexRows& rows, u32 v, bool enters, u32 half) {
-    return segment_of(rows, v, (enters && rows.shift > 0 ? 1 : 0) + (half << rows.shift));
-}
-
 // Both halves of a vertex's row.
 struct Row {
     Segment lower, upper;
 };
 
 __device__ inline Row row_of(const VertexRows& rows, u32 v, bool enters) { return {half_of(rows, v, enters, 0), half_of(rows, v, enters, 1)}; }
-
-__device__ inline u32 degree_of(const Search& p, u32 v, bool enters) {
-    return p.degrees[(v << p.rows.shift) + (enters && p.rows.shift > 0 ? 1 : 0)];
-}
 
 __device__ inline u32 mask_of(const u32* masks, u32 v) { return masks[v / 8] >> v % 8 * 4 & 15; }
 __device__ inline void set_mask(u32* masks, u32 v, u32 mask) { atomicOr(masks + v / 8, mask << v % 8 * 4); }
@@ -549,8 +539,8 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, 
                 u32 v = (base + first + k) * 8 + lane_id() / SOURCES;
                 is_found[k] = __shfl_sync(ALL_LANES, word, first + k) >> lane_id() & 1;
                 sums[k] = is_found[k] ? p.sums[u64(v) * SOURCES + source] : 0;
-                leave[k] = is_found[k] ? degree_of(p, v, false) : 0;
-                enter[k] = is_found[k] && p.rows.shift > 0 ? degree_of(p, v, true) : leave[k];
+                leave[k] = is_found[k] ? degree_of(p.rows, p.degrees, v, false) : 0;
+                enter[k] = is_found[k] && p.rows.shift > 0 ? degree_of(p.rows, p.degrees, v, true) : leave[k];
             }
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; k++) {

@@ -350,13 +350,12 @@ struct Found {
 __device__ inline void add(Counts* counts, u64* edges, const Found& found, Scratch& scratch) {
     u64 parts[4] = {found.vertices, found.edges, found.leaves, found.checked};
     for (u32 k = 0; k < 4; k++) {
-        for (int step = 16; step > 0; step /= 2) parts[k] += __shfl_xor_sync(ALL_LANES, parts[k], step);
+        parts[k] = warp_sum(parts[k]);
         if (lane_id() == 0) scratch.sums[k][warp_id()] = parts[k];
     }
     __syncthreads();
     if (warp_id() < 4) {
-        u64 sum = scratch.sums[warp_id()][lane_id()];
-        for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
+        u64 sum = warp_sum(scratch.sums[warp_id()][lane_id()]);
         u64* to = warp_id() == 0 ? &counts->vertices : warp_id() == 1 ? edges : warp_id() == 2 ? &counts->leaves : &counts->checked;
         if (lane_id() == 0 && sum > 0) atomicAdd(to, sum);
     }

@@ -126,7 +126,7 @@ extern "C" __global__ void bfs_sum_up(const __grid_constant__ Check c) {
     }
     report(c, broken);
     reached = warp_sum(reached);
-    for (u32 step = 16; step > 0; step /= 2) deepest = max(deepest, __shfl_xor_sync(ALL_LANES, deepest, step));
+    deepest = warp_max(deepest);
     if (lane_id() == 0) {
         atomicMax(&c.found[1], deepest);
         atomicAdd(&c.found[2], reached);

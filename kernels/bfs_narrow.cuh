@@ -15,7 +15,7 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32*
         edges = u64(lower.length) + upper.length;
         own = packed(lower, upper);
     }
-    for (int step = 16; step > 0; step /= 2) edges += __shfl_xor_sync(ALL_LANES, edges, step);
+    edges = warp_sum(edges);
     if (lane_id() == 0) found.edges += edges;
     u32 sinks = __ballot_sync(ALL_LANES, mine && own == 0);
     u64 upto = warp_scan(own);

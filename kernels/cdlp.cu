@@ -10,8 +10,6 @@
 // label is known to have. If the table overflows, the labels are counted again, for a part of all hashes at a time.
 #include "row_parts.cuh"
 
-// Value that stands for no label.
-constexpr u32 NONE = 0xffffffff;
 // Maximum number of row entries of a vertex that a warp counts, and that a block counts.
 constexpr u32 WARP_MOST = 256;
 constexpr u32 BLOCK_MOST = 2048;
@@ -59,16 +57,10 @@ __device__ inline u32 votes_of_entry(const Segment* of, u32 count, u32 s, u32 u)
     return count == 4 && contains(of[s ^ 1].begin, of[s ^ 1].length, u) ? 2 : 1;
 }
 
-// Returns the maximum of `value` over the lanes of a warp, to every lane.
-__device__ inline u64 most_of_warp(u64 value) {
-    for (u32 step = 16; step > 0; step /= 2) value = max(value, __shfl_xor_sync(ALL_LANES, value, step));
-    return value;
-}
-
 // Returns the maximum of `value` over the threads of a block, to every thread. Every thread must call this. `scratch` has a 64-bit word for each
 // warp.
 __device__ inline u64 most_of_block(u64 value, u64* scratch) {
-    value = most_of_warp(value);
+    value = warp_max(value);
     __syncthreads();
     if (lane_id() == 0) scratch[warp_id()] = value;
     __syncthreads();
@@ -167,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(256) cdlp_few(VertexRows rows, u32 
                 __syncwarp();
                 most = max(most, vote(warp_sum(same), own_label));
             }
-            most = most_of_warp(most);
+            most = warp_max(most);
             if (lane_id() == lane) best = label_of(most);
         }
         if (v < end && length <= WARP_MOST) labels.after[v] = best;
@@ -176,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(256) cdlp_few(VertexRows rows, u32 
         entries_changed += differs ? length : 0;
     }
     changed = warp_sum(changed);
-    for (u32 step = 16; step > 0; step /= 2) entries_changed += __shfl_xor_sync(ALL_LANES, entries_changed, step);
+    entries_changed = warp_sum(entries_changed);
     if (lane_id() == 0 && changed > 0) {
         atomicAdd(labels.changed, u64(changed));
         atomicAdd(labels.changed + 1, entries_changed);

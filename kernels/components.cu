@@ -9,9 +9,6 @@
 // known to be in this tree. For a vertex in this tree, neighbours below `known` join nothing, so they are not read.
 #include "row_parts.cuh"
 
-// Value that stands for no vertex.
-constexpr u32 NONE = 0xffffffff;
-
 // Returns the root of a vertex, and halves the path to it. Vertex 0 is always a root. Its parent is not read: nearly all vertices are in its tree,
 // and reads of the same address wait for each other.
 __device__ inline u32 root_of(u32* parents, u32 v) {
@@ -64,7 +61,7 @@ components_flatten(u32* parents, u32 vertices, const u32* known, u32* next) {
         parents[v] = root;
         if (root != 0) least = min(least, u32(v));
     }
-    for (int step = 16; step > 0; step /= 2) least = min(least, __shfl_xor_sync(ALL_LANES, least, step));
+    least = warp_min(least);
     if (lane_id() == 0 && least != NONE) atomicMin(next, least);
 }
 

@@ -52,15 +52,6 @@ struct Sources {
     u32 of[SOURCES];
 };
 
-// Returns one half of a vertex's row of in-neighbours if `enters` is true, else of its row of out-neighbours.
-__device__ inline Segment half_of(const Search& p, u32 v, bool enters, u32 half) {
-    return segment_of(p.rows, v, (enters && p.rows.shift > 0 ? 1 : 0) + (half << p.rows.shift));
-}
-
-__device__ inline u32 degree_of(const Search& p, u32 v, bool enters) {
-    return p.degrees[(v << p.rows.shift) + (enters && p.rows.shift > 0 ? 1 : 0)];
-}
-
 // Returns the OR of the words of up to TOGETHER neighbours: those at indices `at`, `at + lanes` and so on of a row.
 __device__ inline u64 words_of(const Search& p, const Segment& row, u32 at, u32 lanes) {
     u32 near[TOGETHER];
@@ -94,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_short(Search p,
     u64 wanted = v < p.vertices ? active & ~p.seen[v] : 0, found = 0;
     for (u32 half = 0; half < 2; half++) {
         Segment row = {};
-        if ((wanted & ~found) != 0) row = half_of(p, v, true, half);
+        if ((wanted & ~found) != 0) row = half_of(p.rows, v, true, half);
         // Hubs come first in a row, so the first few entries often contribute all sources.
         u64 word = lane < row.length ? __ldg(p.frontier + __ldg(row.begin + lane)) : 0;
         found |= combined(word, GROUP);
@@ -116,7 +107,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_long(Search p, 
     if (threadIdx.x == 0) all = 0;
     __syncthreads();
     for (u32 half = 0; half < 2; half++) {
-        Segment row = half_of(p, v, true, half);
+        Segment row = half_of(p.rows, v, true, half);
         // Warps are not synchronized. Each sees sooner or later the sources that other warps have found.
         for (u32 from = warp_id() * 32 * TOGETHER; from < row.length; from += 256 * TOGETHER) {
             u64 before = *reinterpret_cast<volatile u64*>(&all);
@@ -140,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_push(Search p, u32 c
         if ((v < p.long_end) != (threads == 256)) continue;
         u64 word = p.frontier[v];
         for (u32 half = 0; half < 2; half++) {
-            Segment row = half_of(p, v, false, half);
+            Segment row = half_of(p.rows, v, false, half);
             for (u32 place = piece * threads + lane; place < row.length; place += pieces * threads) {
                 u32 w = __ldg(row.begin + place);
                 u64 reached = word & ~p.seen[w];
@@ -177,8 +168,8 @@ extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 ac
             p.seen[v] = seen;
             p.sums[2 * u64(v)] += distance * reached;
             p.sums[2 * u64(v) + 1] = max(distance, others >> 32) << 32 | (u32(others) + reached);
-            leaving += degree_of(p, v, false);
-            if ((active & ~seen) == 0) full += degree_of(p, v, true);
+            leaving += degree_of(p.rows, p.degrees, v, false);
+            if ((active & ~seen) == 0) full += degree_of(p.rows, p.degrees, v, true);
         }
         __syncwarp();
         // Lane i counts bits i and 32 + i.

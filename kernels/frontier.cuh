@@ -6,8 +6,6 @@
 #include "grid_barrier.cuh"
 #include "row_parts.cuh"
 
-// Value that stands for no vertex.
-constexpr u32 NONE = 0xffffffff;
 // Minimum number of row entries of a vertex that whole blocks visit.
 constexpr u32 LONG = 256;
 // Bit mask of all segments of a vertex, of which there are at most four.

@@ -40,7 +40,7 @@ count_degrees(const uint2* edges, u32 count, u32* degrees, u32 end, u32 shift, u
             }
         }
     }
-    for (u32 step = 16; step > 0; step /= 2) largest = max(largest, __shfl_xor_sync(ALL_LANES, largest, step));
+    largest = warp_max(largest);
     loops = warp_sum(loops);
     missed = __any_sync(ALL_LANES, missed);
     if (lane_id() == 0) {

@@ -43,7 +43,7 @@ __device__ void check(const Index* list, u64 length, u32* seen, u64 from, u64 to
         atomicAdd(&found[2], ends);
         atomicMin(&found[3], first_end);
     }
-    for (u32 step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
+    sum = warp_sum(sum);
     if (lane_id() == 0 && sum != 0) atomicAdd(&found[4], sum);
 }
 

@@ -3,7 +3,6 @@
 #include "common.cuh"
 
 constexpr u32 THREADS = 256;
-constexpr u32 NONE = 0xffffffffu;
 
 // Format of the word of a sublist: the index of the next sublist (all ones if it is the last) in the high bits, and the number of the sublist's
 // elements in the LENGTH_BITS low bits.

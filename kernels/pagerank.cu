@@ -19,17 +19,11 @@ __device__ inline u64 contribution(double rank, u32 degree) {
     return degree == 0 ? 0 : units(__ddiv_rn(rank, double(degree)));
 }
 
-// Returns the sum of `x` over all lanes of the warp, to every lane.
-__device__ inline u64 sum_of_lanes(u64 x) {
-    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
-    return x;
-}
-
 // Adds the sums of `change` and `sinks` over the threads of a block to `totals`. Every thread of the block must call this.
 __device__ inline void add(Totals* totals, u64 change, u64 sinks) {
     __shared__ Totals of_warps[8];
-    change = sum_of_lanes(change);
-    sinks = sum_of_lanes(sinks);
+    change = warp_sum(change);
+    sinks = warp_sum(sinks);
     if (lane_id() == 0) of_warps[warp_id()] = {change, sinks};
     __syncthreads();
     if (threadIdx.x > 0) return;
@@ -94,7 +88,7 @@ pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
                     own += found;
                     continue;
                 }
-                before += sum_of_lanes(own);
+                before += warp_sum(own);
                 own = 0;
                 u64 sums_upto = warp_scan(found);
                 u64 at_end = __shfl_sync(ALL_LANES, sums_upto, (row_end + 31 - at) & 31);

@@ -5,8 +5,6 @@
 
 constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / 32;
-// Value that stands for no id, no bin or no neighbour.
-constexpr u32 NONE = 0xffffffffu;
 // Number of edges of a line (group of edges of one bin), and number of 32-bit words of a line. A line contains the smaller end of each of its 64
 // edges, followed by the index of each edge's row in the bin, two indices per word. If edges have weights, the weights follow. Programs for such
 // edges define WEIGHTED.

@@ -58,3 +58,16 @@ __device__ inline Segment segment_of(const VertexRows& rows, u32 v, u32 s) {
     EntryRange entries = entries_of(parts[low], row - parts[low].first_row);
     return {parts[low].targets + entries.begin, entries.end - entries.begin};
 }
+
+// Returns the index of a vertex's row of in-neighbours among its rows in a half if `enters` is true, else that of its row of out-neighbours.
+__device__ inline u32 row_of_way(const VertexRows& rows, bool enters) { return enters && rows.shift > 0 ? 1 : 0; }
+
+// Returns one half of a vertex's row of in-neighbours if `enters` is true, else of its row of out-neighbours.
+__device__ inline Segment half_of(const VertexRows& rows, u32 v, bool enters, u32 half) {
+    return segment_of(rows, v, row_of_way(rows, enters) + (half << rows.shift));
+}
+
+// Returns the degree of a vertex in the given direction. `degrees` contains the degree of each row.
+__device__ inline u32 degree_of(const VertexRows& rows, const u32* degrees, u32 v, bool enters) {
+    return degrees[(v << rows.shift) + row_of_way(rows, enters)];
+}

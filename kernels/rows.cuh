@@ -4,8 +4,6 @@
 
 // Maximum number of crossings. A crossing is the first row that begins at or after a multiple of 2^32 entries.
 constexpr u32 MOST_CROSSINGS = 13;
-// Value that stands for no vertex.
-constexpr u32 NONE = 0xffffffff;
 
 // The rows of a graph, or of one of its halves. src/algo/searches/gpu/rows.rs declares the same struct.
 template <class Entry> struct RowsOf {

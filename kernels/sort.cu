@@ -166,30 +166,6 @@ __device__ inline u32 sort_by_thread(Entry* row, u32 count) {
     return kept;
 }
 
-// Sorts one value per lane of a warp, by a bitonic network (Batcher 1968).
-__device__ inline Entry sort_by_lanes(Entry x) {
-    for (u32 size = 2; size <= 32; size *= 2) {
-        for (u32 step = size / 2; step > 0; step /= 2) {
-            Entry other = __shfl_xor_sync(ALL_LANES, x, step);
-            bool ascends = (lane_id() & size) == 0, is_lower = (lane_id() & step) == 0;
-            x = ascends == is_lower ? min(x, other) : max(x, other);
-        }
-    }
-    return x;
-}
-
-// Executes one step of a bitonic sort, as thread `thread` of `threads` threads.
-__device__ inline void exchange(Entry* values, u32 count, u32 size, u32 step, u32 thread, u32 threads) {
-    for (u32 i = thread; i < count / 2; i += threads) {
-        u32 low = 2 * i - (i & (step - 1)), high = low + step;
-        Entry a = values[low], b = values[high];
-        if ((a > b) == ((low & size) == 0)) {
-            values[low] = b;
-            values[high] = a;
-        }
-    }
-}
-
 __device__ inline u32 power_of_two(u32 least) { return 1u << (32 - __clz(least - 1)); }
 
 // Sorts the rows of up to LANES_ROW edges. Adds longer rows to the lists for warps and for blocks of threads.
@@ -212,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
         for (; left != 0; left &= left - 1) {
             u32 owner = __ffs((int)left) - 1;
             u32 from = __shfl_sync(ALL_LANES, start, owner), length = __shfl_sync(ALL_LANES, count, owner);
-            Entry x = sort_by_lanes(lane < length ? bin.targets[from + lane] : NO_ENTRY);
+            Entry x = sort_lanes(lane < length ? bin.targets[from + lane] : NO_ENTRY, 32);
             u32 before = __shfl_up_sync(ALL_LANES, neighbour(x), 1);
             bool is_new = lane < length && (lane == 0 || neighbour(x) != before);
             u32 kept = __ballot_sync(ALL_LANES, is_new);
@@ -233,12 +209,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
         u32 padded = power_of_two(count);
         for (u32 k = lane; k < padded; k += 32) tile[k] = k < count ? targets[k] : NO_ENTRY;
         __syncwarp();
-        for (u32 size = 2; size <= padded; size *= 2) {
-            for (u32 step = size / 2; step > 0; step /= 2) {
-                exchange(tile, padded, size, step, lane, 32);
-                __syncwarp();
-            }
-        }
+        sort_shared(tile, padded, lane, 32, [] { __syncwarp(); });
         u32 kept = 0;
         for (u32 base = 0; base < count; base += 32) {
             u32 k = base + lane;
@@ -315,12 +286,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
             u32 padded = power_of_two(count);
             for (u32 k = threadIdx.x; k < padded; k += THREADS) memory[k] = k < count ? targets[k] : NO_ENTRY;
             __syncthreads();
-            for (u32 size = 2; size <= padded; size *= 2) {
-                for (u32 step = size / 2; step > 0; step /= 2) {
-                    exchange(memory, padded, size, step, threadIdx.x, THREADS);
-                    __syncthreads();
-                }
-            }
+            sort_shared(memory, padded, threadIdx.x, THREADS, [] { __syncthreads(); });
             for (u32 base = 0; base < count; base += THREADS) {
                 u32 k = base + threadIdx.x, total;
                 bool is_new = k < count && (k == 0 || neighbour(memory[k]) != neighbour(memory[k - 1]));
@@ -387,13 +353,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_up_degrees(const u32* 
         high += low < pairs;
     }
     for (u32 step = 16; step > 0; step /= 2) {
-        sum += __shfl_xor_sync(ALL_LANES, sum, step);
-        largest = max(largest, __shfl_xor_sync(ALL_LANES, largest, step));
         u64 other = __shfl_xor_sync(ALL_LANES, low, step);
         high += __shfl_xor_sync(ALL_LANES, high, step);
         low += other;
         high += low < other;
     }
+    sum = warp_sum(sum);
+    largest = warp_max(largest);
     if (lane_id() == 0) {
         atomicAdd(&sums[0], sum);
         atomicMax(&sums[1], (u64)largest);

@@ -303,20 +303,10 @@ template <class K> __device__ __noinline__ Range pushed_of(const Graph& g, const
     return first_edges(g, out_row(g, vertex), [&](u32 weight) { return K::add(g, distance, weight) < cap; });
 }
 
-__device__ inline u64 sum_of_warp(u64 x) {
-    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
-    return x;
-}
-
 // Adds the numbers of edges that the lanes read to State::relaxations. All lanes of a warp call it.
 template <class T> __device__ inline void count_looked(const Search<T>& s, u32 looked) {
-    u64 all = sum_of_warp(looked);
+    u64 all = warp_sum(u64(looked));
     if (lane_id() == 0 && all > 0) atomicAdd(&s.state->relaxations, all);
-}
-
-template <class T> __device__ inline T least_of_warp(T x) {
-    for (int step = 16; step > 0; step /= 2) x = min(x, __shfl_xor_sync(ALL_LANES, x, step));
-    return x;
 }
 
 // Records an overflow if a sum did not fit in its type.

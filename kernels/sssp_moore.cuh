@@ -181,7 +181,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
         for (u32 k = lane; __any_sync(ALL_LANES, k < row.length); k += MOORE_LANES * MOORE_EACH) along(row, distance, k, MOORE_LANES);
     }
     if (queued > 0) pass_on(m, scratch, round, queued);
-    u64 all = sum_of_warp(looked);
+    u64 all = warp_sum(u64(looked));
     if (lane_id() == 0 && all > 0) atomicAdd(&m.state->relaxations, all);
     if (overflowed) m.state->overflowed = 1;
 }
@@ -358,7 +358,7 @@ template <class K> __device__ inline void masked_round(const Graph& g, const Mas
     typedef typename K::Distance T;
     u32 vertex = blockIdx.x * blockDim.x + threadIdx.x;
     bool has = vertex < g.vertices && m.mask[vertex];
-    u64 all = sum_of_warp(has ? stored_row(g, out_row(g, vertex)).length : 0);
+    u64 all = warp_sum(u64(has ? stored_row(g, out_row(g, vertex)).length : 0));
     if (lane_id() == 0 && all > 0) atomicAdd(m.relaxations, all);
     if (!has) return;
     m.mask[vertex] = 0;

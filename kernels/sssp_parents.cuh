@@ -114,8 +114,8 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
         tell<K>(g, s, s.root, T(0), row_of(g, out_row(g, s.root)));
     }
     count_looked(s, mine);
-    u64 all_reached = sum_of_warp(reached);
-    for (int step = 16; step > 0; step /= 2) farthest = max(farthest, __shfl_xor_sync(ALL_LANES, farthest, step));
+    u64 all_reached = warp_sum(u64(reached));
+    farthest = warp_max(farthest);
     if (lane_id() == 0 && all_reached > 0) {
         atomicAdd(&s.state->reached, all_reached);
         atomicMax(&s.state->farthest, u64(farthest));
@@ -186,7 +186,7 @@ template <class K> __device__ inline bool equal_parents(const Graph& g, const Se
                     }
                     if (!__any_sync(ALL_LANES, adds_nothing)) break;
                 }
-                parent = least_of_warp(parent);
+                parent = warp_min(parent);
                 if (lane_id() == 0 && parent != NONE) s.parents[vertex] = parent;
             }
         }

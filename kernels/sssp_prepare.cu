@@ -115,11 +115,9 @@ extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 scale,
         most = max(most, weight);
         all += number_of(weight, scale, values);
     }
-    for (int step = 16; step > 0; step /= 2) {
-        least = min(least, __shfl_xor_sync(ALL_LANES, least, step));
-        most = max(most, __shfl_xor_sync(ALL_LANES, most, step));
-        all += __shfl_xor_sync(ALL_LANES, all, step);
-    }
+    least = warp_min(least);
+    most = warp_max(most);
+    for (int step = 16; step > 0; step /= 2) all += __shfl_xor_sync(ALL_LANES, all, step);
     if (lane_id() != 0) return;
     atomicMin(bounds, least);
     atomicMax(bounds + 1, most);
@@ -218,16 +216,7 @@ extern "C" __global__ void sssp_sort_few(const __grid_constant__ Graph g, Edge* 
         if (range.length < 2 || range.length > SORT_FEW) continue;
         Edge* of_row = edges + (range.begin - g.rows.entries);
         u64 key = lane_id() < range.length ? key_of(of_row[lane_id()]) : ~0ull;
-        // A bitonic network (Batcher 1968).
-        for (u32 size = 2; size <= 32; size *= 2) {
-            for (u32 step = size / 2; step > 0; step /= 2) {
-                u64 other = __shfl_xor_sync(ALL_LANES, key, step);
-                bool takes_less = ((lane_id() & step) == 0) == ((lane_id() & size) == 0);
-                key = takes_less ? min(key, other) : max(key, other);
-            }
-            if (size >= range.length) break;
-        }
-        // After the steps of a `size`, the first `size` lanes are in ascending order, so the loop above can end early.
+        key = sort_lanes(key, range.length);
         if (lane_id() < range.length) of_row[lane_id()] = edge_of(key);
     }
 }

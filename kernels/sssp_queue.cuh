@@ -97,7 +97,7 @@ __device__ inline void pile_up(const Search<T>& s, Scratch<T>& scratch, const u3
         }
         place++;
     }
-    least = least_of_warp(least);
+    least = warp_min(least);
     if (lane_id() == 0 && u64(least) < fresh(s.state->least + sift % 3)) atomicMin(s.state->least + sift % 3, u64(least));
 }
 
@@ -107,7 +107,7 @@ template <class T> __device__ inline void pile_up_few(const Search<T>& s, const 
     u32 lanes = __ballot_sync(ALL_LANES, has);
     if (lanes == 0) return;
     u64 sift = scratch.walk.sift, place = 0;
-    T least = least_of_warp(has ? distance : ~T(0));
+    T least = warp_min(has ? distance : ~T(0));
     if (lane_id() == 0) {
         place = atomicAdd(s.state->piled + sift % 3, u64(__popc(lanes)));
         if (u64(least) < fresh(s.state->least + sift % 3)) atomicMin(s.state->least + sift % 3, u64(least));

@@ -189,7 +189,7 @@ __device__ inline void pull_short(const Strong& p, u32 wanted, const Lists& list
 // Adds the sum of `entries` over the threads of a block to the total of the step. `entries` is the number of row entries of the vertices that a
 // thread found.
 __device__ inline void add_entries(Slot* slot, u64 entries) {
-    for (u32 step = 16; step > 0; step /= 2) entries += __shfl_xor_sync(ALL_LANES, entries, step);
+    entries = warp_sum(entries);
     if (lane_id() == 0 && entries > 0) atomicAdd(&slot->entries, entries);
 }
 
@@ -284,7 +284,7 @@ extern "C" __global__ void __launch_bounds__(256) strong_pivot(Strong p) {
         float pairs = float(entries_of(p, v, OUT)) * float(entries_of(p, v, IN));
         best = max(best, u64(__float_as_uint(pairs)) << 32 | u32(~v));
     }
-    for (u32 step = 16; step > 0; step /= 2) best = max(best, __shfl_xor_sync(ALL_LANES, best, step));
+    best = warp_max(best);
     if (lane_id() == 0 && best > 0) atomicMax(&p.state->pivot, best);
 }
 

@@ -131,20 +131,7 @@ __device__ inline void sort_groups(const Window& window, u32 from, u32 end, u64*
         keys[k] = row << 32 | (k < count ? window.entries[from + k] : NONE);
     }
     __syncthreads();
-    // A bitonic network (Batcher 1968).
-    for (u32 size = 2; size <= padded; size *= 2) {
-        for (u32 step = size / 2; step > 0; step /= 2) {
-            for (u32 i = threadIdx.x; i < padded / 2; i += THREADS) {
-                u32 low = 2 * i - (i & (step - 1)), high = low + step;
-                u64 a = keys[low], b = keys[high];
-                if ((a > b) == ((low & size) == 0)) {
-                    keys[low] = b;
-                    keys[high] = a;
-                }
-            }
-            __syncthreads();
-        }
-    }
+    sort_shared(keys, padded, threadIdx.x, THREADS, [] { __syncthreads(); });
     for (u32 k = threadIdx.x; k < count; k += THREADS) window.entries[from + k] = (u32)keys[k];
     __syncthreads();
 }

@@ -4,7 +4,6 @@
 #include "common.cuh"
 
 constexpr u32 TRAVERSE_THREADS = 256;
-constexpr u32 NONE = 0xffffffffu;
 // Number of pairs that a thread sorts, and that its block sorts. A pair consists of the key of a vertex (key_of_vertex) and a candidate for its
 // parent.
 constexpr u32 TRAVERSE_EACH = 8;

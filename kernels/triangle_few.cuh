@@ -10,10 +10,10 @@ constexpr u32 EMPTY = 0xffffffffu;
 // the front.
 constexpr u32 FEW_TURNS = 32;
 
-__device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
+__device__ inline u32 hashed_slot(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
 
 __device__ inline bool is_in(const u32* table, u32 mask, u32 id) {
-    for (u32 slot = slot_of(id, mask);; slot = (slot + 1) & mask) {
+    for (u32 slot = hashed_slot(id, mask);; slot = (slot + 1) & mask) {
         u32 found = table[slot];
         if (found == id) return true;
         if (found == EMPTY) return false;
@@ -28,7 +28,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
     for (u32 i = lane; i <= mask; i += 32) table[i] = EMPTY;
     __syncwarp();
     for (u32 i = lane; i < length; i += 32) {
-        u32 id = pair.front.targets[start + i], slot = slot_of(id, mask);
+        u32 id = pair.front.targets[start + i], slot = hashed_slot(id, mask);
         while (atomicCAS(&table[slot], EMPTY, id) != EMPTY) slot = (slot + 1) & mask;
     }
     __syncwarp();

@@ -10,31 +10,31 @@ constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
 // Exclusive end of the ids that have 16-bit counters in shared memory, for triangles per vertex or per edge to b. In nearly all triangles, the
-// smallest id is below it. A 32-bit word contains the counters of two ids that are COUNTED / 2 apart, so that lanes with neighbouring ids add to
+// smallest id is below it. A 32-bit word contains the counters of two ids that are SHORT_COUNTERS / 2 apart, so that lanes with neighbouring ids add to
 // different words.
-constexpr u32 COUNTED = 4096;
+constexpr u32 SHORT_COUNTERS = 4096;
 // Maximum value of a counter. A head adds at most 1 to a counter.
 constexpr u32 MAX_COUNT = 65535;
 
 __device__ inline u32* id_counters() {
-    __shared__ u32 counters[COUNTED / 2];
+    __shared__ u32 counters[SHORT_COUNTERS / 2];
     return counters;
 }
 // Adds the counters to the numbers of triangles per vertex, and resets them. All threads of the block call it.
 __device__ inline void flush_counters(u64* corners) {
-    for (u32 i = threadIdx.x; i < COUNTED / 2; i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < SHORT_COUNTERS / 2; i += blockDim.x) {
         u32 both = id_counters()[i];
         id_counters()[i] = 0;
         if ((both & MAX_COUNT) > 0) atomicAdd(&corners[i], (u64)(both & MAX_COUNT));
-        if (both > MAX_COUNT) atomicAdd(&corners[i + COUNTED / 2], (u64)(both >> 16));
+        if (both > MAX_COUNT) atomicAdd(&corners[i + SHORT_COUNTERS / 2], (u64)(both >> 16));
     }
 }
 // Adds the counters to the numbers of triangles of the edges in a row, and resets them. The row begins with entry `start` of the front. All threads
 // of the block call it.
 __device__ inline void flush_counters(const EdgeCounts& edges, const u32* row, u32 start, u32 length) {
     u16* halves = (u16*)id_counters();
-    for (u32 i = threadIdx.x; i < length && row[i] < COUNTED; i += blockDim.x) {
-        u16& counter = halves[2 * (row[i] % (COUNTED / 2)) + row[i] / (COUNTED / 2)];
+    for (u32 i = threadIdx.x; i < length && row[i] < SHORT_COUNTERS; i += blockDim.x) {
+        u16& counter = halves[2 * (row[i] % (SHORT_COUNTERS / 2)) + row[i] / (SHORT_COUNTERS / 2)];
         if (counter > 0) edges.add(start + i, counter);
         counter = 0;
     }
@@ -126,7 +126,7 @@ template <bool SMALL, Counts COUNTS> struct Closing {
     __device__ void triangle(u32 id, u32 entry, u32 hit) {
         if (COUNTS == TOTAL || !hit) return;
         if (COUNTS == EDGES) pair.partner_edges.add(entry, 1);
-        if (id < COUNTED) atomicAdd(&id_counters()[id % (COUNTED / 2)], id < COUNTED / 2 ? 1u : 1u << 16);
+        if (id < SHORT_COUNTERS) atomicAdd(&id_counters()[id % (SHORT_COUNTERS / 2)], id < SHORT_COUNTERS / 2 ? 1u : 1u << 16);
         else if (COUNTS == CORNERS) atomicAdd(&pair.corners[id], 1ull);
         else pair.front_edges.add(u32(marked.row - pair.front.targets) + lower_bound(marked.row, marked.length, id), 1);
     }
@@ -276,7 +276,7 @@ template <Counts COUNTS> __device__ inline void count_many_body(const Pair& pair
     tally.clear(pair.partner_block_count);
     for (u32 i = threadIdx.x; i < MARK_WORDS; i += blockDim.x) marks[i] = 0;
     if (COUNTS != TOTAL) {
-        for (u32 i = threadIdx.x; i < COUNTED / 2; i += blockDim.x) id_counters()[i] = 0;
+        for (u32 i = threadIdx.x; i < SHORT_COUNTERS / 2; i += blockDim.x) id_counters()[i] = 0;
     }
     auto take = [&] { slot = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u); };
     auto look = [&] { next = slot < pair.queue[0] ? pair.tasks[slot] : make_uint2(ALL_LANES, 0); };

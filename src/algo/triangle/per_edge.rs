@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Maximum number of edges in a group of several blocks. If a job is killed, the groups in progress are lost.
-const GROUP: u64 = 1 << 28;
+const CPU_GROUP: u64 = 1 << 28;
 /// Purpose of the counters' memory, as named in error messages.
 const EDGE_COUNTS: &str = "counts of edges (4 bytes each)";
 /// Target number of groups per rank, if there are several ranks.
@@ -195,7 +195,7 @@ impl<'a> EdgeGroups<'a> {
         let cpu = || {
             let most = blocks.extremes();
             let (_, scratch) = Cpu::edge_settings(run.threads, blocks.edges(), vertices, most.row, 0);
-            Ok(edges_at_once(blocks.edges(), most.entries, scratch, budget.free()))
+            Ok(edges_on_cpu(blocks.edges(), most.entries, scratch, budget.free()))
         };
         let device = run.devices.choose(blocks.is_local(), gpu, cpu)?;
         let mut room = [match &device {
@@ -288,8 +288,8 @@ impl Backend for EdgeGroups<'_> {
 /// Returns the number of edges to count at a time with `free` bytes of memory. The largest block has `block` edges,
 /// and `scratch` is the minimum scratch memory in bytes. Counters take at most half of the memory, because rows need
 /// memory as well.
-fn edges_at_once(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
-    (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, GROUP.max(block)).min(edges)
+fn edges_on_cpu(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
+    (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, CPU_GROUP.max(block)).min(edges)
 }
 
 /// Returns ([bytes for the largest groups, minimum bytes], number of groups), where the bytes are sizes of host
@@ -298,7 +298,7 @@ pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &R
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let block = largest_block(graph);
     let scratch = |free: u64| Cpu::edge_settings(resources.threads, edges, vertices, longest_row, free).1;
-    let at_once = |free: u64| edges_at_once(edges, block, scratch(0), free);
+    let at_once = |free: u64| edges_on_cpu(edges, block, scratch(0), free);
     let counting = |free: u64| {
         let counts = 4 * at_once(free);
         if resources.on_gpu { 4 * block } else { counts + scratch(free.saturating_sub(counts)) }
@@ -306,7 +306,7 @@ pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &R
     let bytes =
         |free: u64| counting(free).max(InputIds::bytes(vertices)).max(if table.per_vertex { 8 * vertices } else { 0 });
     let at_once = match resources.gpu_memory {
-        bytes if resources.on_gpu => gpu::edges_at_once(edges, block, graph.gpu_row.unwrap_or(0), bytes),
+        bytes if resources.on_gpu => gpu::edges_on_gpu(edges, block, graph.gpu_row.unwrap_or(0), bytes),
         _ => at_once(resources.free),
     };
     let most = largest_group(edges, at_once, resources.ranks);

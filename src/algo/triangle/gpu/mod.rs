@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of edges of several blocks whose triangles are counted at a time. If a job is killed, these counts
 /// are lost. Storing them takes a few seconds.
-const GROUP: u64 = 1 << 30;
+const GPU_GROUP: u64 = 1 << 30;
 /// Number of partner batches in GPU memory at a time: one is counted while the next is copied.
 const SLOTS: usize = 2;
 
@@ -159,7 +159,7 @@ impl<'a> Gpu<'a> {
     /// Returns the maximum number of edges to count at a time in `graph`.
     pub fn edges_at_once(&self, graph: &BlockStore) -> u64 {
         let row = graph.layout.longest_row();
-        edges_at_once(graph.edges(), largest_block(graph), row, self.gpu.arena.bytes())
+        edges_on_gpu(graph.edges(), largest_block(graph), row, self.gpu.arena.bytes())
     }
 
     /// Begins to count the triangles of all edges of `blocks`. Counts of other blocks are discarded.
@@ -191,10 +191,10 @@ impl<'a> Gpu<'a> {
 
 /// Returns the maximum number of edges to count at a time with `bytes` bytes of GPU memory. The graph has `edges`
 /// edges, up to `block` edges in a block, and up to `row` entries in a row. Counts take a quarter of the memory, less
-/// if rows need it, or more if a block does. They are of at most [`GROUP`] edges in several blocks.
-pub fn edges_at_once(edges: u64, block: u64, row: u64, bytes: u64) -> u64 {
+/// if rows need it, or more if a block does. They are of at most [`GPU_GROUP`] edges in several blocks.
+pub fn edges_on_gpu(edges: u64, block: u64, row: u64, bytes: u64) -> u64 {
     let free = bytes.saturating_sub(ArenaPlan::least_bytes(row));
-    (bytes / 16).min(free / 4).clamp(block, GROUP.max(block)).min(edges)
+    (bytes / 16).min(free / 4).clamp(block, GPU_GROUP.max(block)).min(edges)
 }
 
 /// Returns the number of entries of the block with the most entries.

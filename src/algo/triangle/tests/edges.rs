@@ -4,7 +4,7 @@ use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::{EdgeCounters, UnitCounters};
 use crate::algo::triangle::cpu::probe::MARK_IDS;
 use crate::algo::triangle::cpu::tile::Tile;
-use crate::algo::triangle::gpu::{Counted, Gpu, edges_at_once};
+use crate::algo::triangle::gpu::{Counted, Gpu, edges_on_gpu};
 use crate::algo::triangle::tests::work_source::Taken;
 use crate::algo::triangle::tests::{OrientedRows, complete, graph, settings};
 use crate::algo::triangle::units::{self, PairCount, number};
@@ -114,10 +114,10 @@ fn groups_of_edges_fit_a_gpu() {
     for (block, row) in [(1 << 12, 300), (1 << 12, 60_000), (1 << 24, 1 << 20)] {
         let least = Gpu::least_bytes(Counted::Edges, 0, row, block);
         for bytes in [least, least + (1 << 20), 2 * least, 100 * least] {
-            let edges = edges_at_once(1 << 40, block, row, bytes);
+            let edges = edges_on_gpu(1 << 40, block, row, bytes);
             assert!(edges >= block && Gpu::least_bytes(Counted::Edges, 0, row, edges) <= bytes + 256, "{bytes}");
         }
-        assert_eq!(edges_at_once(5, 5, row, least), 5);
+        assert_eq!(edges_on_gpu(5, 5, row, least), 5);
     }
 }
 

@@ -17,6 +17,7 @@ mod cores;
 mod distances;
 mod faults;
 mod kernels;
+mod links;
 mod listrank;
 mod memory;
 mod packed;

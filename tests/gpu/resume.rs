@@ -28,10 +28,10 @@ fn jobs() -> Vec<(Gpu, Value, Columns)> {
     ["", PER_VERTEX, PER_EDGE, LINKS].into_iter().filter_map(job).collect()
 }
 
-/// How often `unit.done` was passed.
-fn units_in(path: &Path) -> u64 {
+/// How often a failpoint was passed.
+fn hits_of(path: &Path, failpoint: &str) -> u64 {
     let text = std::fs::read_to_string(path).expect("hits");
-    let hits = text.lines().find_map(|line| line.strip_prefix("unit.done "));
+    let hits = text.lines().find_map(|line| line.strip_prefix(failpoint)?.strip_prefix(' '));
     hits.map_or(0, |hits| hits.parse().expect("a number"))
 }
 
@@ -64,7 +64,7 @@ fn gpu_a_count_begun_on_one_device_ends_on_the_other() {
                 assert!(ways.iter().any(|&stages| done == PREPARED[..stages]), "{rule}, {first:?}: {done:?}");
                 if !of_vertices {
                     let kept = if rule.starts_with("unit.done=1") { 1 } else { 2 };
-                    assert!(units_in(&hits) <= units - kept, "{rule}, {first:?}");
+                    assert!(hits_of(&hits, "unit.done") <= units - kept, "{rule}, {first:?}");
                 }
             }
         }
@@ -83,6 +83,23 @@ fn gpu_any_set_of_units_may_be_done_before() {
             gpu.run(&[], &set).expect(0);
             assert_eq!(answer(&gpu.place.read_report()), answer(&whole), "{done} of {units} units were done");
         }
+    }
+}
+
+/// A GPU counts links from files of merged rows, which take a pass over all rows.
+#[test]
+fn gpu_merges_no_rows_if_all_links_are_counted() {
+    let Some((gpu, whole, columns)) = jobs().pop() else { return };
+    let (units, blocks) = (number(&whole, "results.triangle.units"), number(&whole, "graph.blocks"));
+    let hits = gpu.place.path("hits");
+    let count = [("GPUGRAPH_FAILPOINTS_COUNT", hits.to_str().expect("text"))];
+    for (done, merges) in [(1, true), (units, false)] {
+        gpu.forget();
+        gpu.run(&[("GPUGRAPH_FAILPOINTS", &format!("unit.done={done}:stop"))], &[CPU]).expect(75);
+        gpu.run(&count, &[GPU]).expect(0);
+        assert_eq!(hits_of(&hits, "store.create") >= blocks, merges, "{done} of {units} units");
+        assert_eq!(answer(&gpu.place.read_report()), answer(&whole));
+        assert!(gpu.columns() == columns);
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
         Some(files) => {
             EdgeGroups::new(graph, run, files, &done, &stop)?.map(|groups| -> Box<dyn Backend> { Box::new(groups) })
         }
-        None => counter(graph, run, None, &stop)?.backend,
+        None => counter(graph, run, (None, true), &stop)?.backend,
     };
     let queue = WorkQueue { comm, graph: &graph.block_store, done: &done };
     let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
@@ -66,19 +66,20 @@ pub(super) struct RankCounter<'a> {
     /// The device that counts; `None` if other ranks have GPUs and this one does not.
     pub(super) backend: Option<Box<dyn Backend + 'a>>,
     /// The merged rows that a GPU counts in a directed graph; `None` if the backend counts the rows of the graph
-    /// itself.
+    /// itself, or nothing.
     pub(super) merged: Option<BlockStore>,
 }
 
 /// Creates the backend that counts the triangles of `graph`. If `per_vertex` is given, it also counts per vertex:
-/// triangles, or in a directed graph links (directed edges between neighbours). Collective.
+/// triangles, or in a directed graph links (directed edges between neighbours). `is_left` says whether any unit is left
+/// to count. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`]; disk errors.
 pub(super) fn counter<'a>(
     graph: &Graph,
     run: &Run<'a>,
-    per_vertex: Option<&'a [AtomicU64]>,
+    (per_vertex, is_left): (Option<&'a [AtomicU64]>, bool),
     stop: Stop<'a>,
 ) -> Result<RankCounter<'a>> {
     let (blocks, vertices, devices) = (&graph.block_store, graph.info.connected, run.devices);
@@ -89,11 +90,13 @@ pub(super) fn counter<'a>(
     };
     if let (Direction::Directed, Some(links)) = (graph.info.direction, per_vertex) {
         let gpu = |lease| {
-            let rows = merged_rows::build(blocks, (&run.units.files()?, run.units.key), run.threads, run.budget)?;
-            let mut gpu = Gpu::new(&rows, vertices, lease, Counted::Links, stop)?;
-            gpu.place_blocks(&rows, per_vertex, None)?;
+            // The bound on the longest row is the same for merged rows.
+            let mut gpu = Gpu::new(blocks, vertices, lease, Counted::Links, stop)?;
+            let build = || merged_rows::build(blocks, (&run.units.files()?, run.units.key), run.threads, run.budget);
+            let merged = is_left.then(build).transpose()?;
+            merged.as_ref().map_or(Ok(()), |rows| gpu.place_blocks(rows, per_vertex, None))?;
             let backend: Box<dyn Backend> = Box::new(gpu);
-            Ok(RankCounter { backend: Some(backend), merged: Some(rows) })
+            Ok(RankCounter { backend: Some(backend), merged })
         };
         let cpu = || {
             let cpu = Cpu::of_links(blocks, run.threads, run.budget, links, stop)?;

@@ -113,7 +113,8 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     let stop = || signals::stop_requested().filter(|_| stop_requested_at.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
     let before = book.nanos;
-    let RankCounter { mut backend, merged } = counter(graph, run, Some(&counts), &stop)?;
+    let is_left = (done.len() as u64) < book.total;
+    let RankCounter { mut backend, merged } = counter(graph, run, (Some(&counts), is_left), &stop)?;
     let blocks = merged.as_ref().unwrap_or(&graph.block_store);
     let book = Mutex::new(book);
     let alone = comm.ranks() == 1;

@@ -60,8 +60,8 @@ struct Place {
     u32 step;
     // The vertex from which all values come, or NONE if there are several.
     u32 root;
-    // Number of entries of the listed vertices, in phases that spread values; if there is a root, number of entries of the vertices that were not listed
-    // yet.
+    // Number of entries of the listed vertices, in phases that spread values; if there is a root, number of entries of the live vertices that were not
+    // listed yet.
     u64 entries, left;
 };
 
@@ -276,16 +276,21 @@ __device__ inline void append_of_block(u32* list, u32* count, bool has, u32 v) {
     __syncthreads();
 }
 
-// Finds the pivot: the live vertex with the largest product of out-degree and in-degree. It is likely to be in the largest component.
+// Finds the pivot: the live vertex with the largest product of out-degree and in-degree. It is likely to be in the largest component. Also adds up the
+// entries of all live vertices, in `left`.
 extern "C" __global__ void __launch_bounds__(256) strong_pivot(Strong p) {
-    u64 best = 0;
+    u64 best = 0, entries = 0;
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < p.count; i += gridDim.x * 256) {
-        u32 v = p.live[i];
-        float pairs = float(entries_of(p, v, OUT)) * float(entries_of(p, v, IN));
-        best = max(best, u64(__float_as_uint(pairs)) << 32 | u32(~v));
+        u32 v = p.live[i], out = entries_of(p, v, OUT), in = entries_of(p, v, IN);
+        best = max(best, u64(__float_as_uint(float(out) * float(in))) << 32 | u32(~v));
+        entries += u64(out) + in;
     }
     best = warp_max(best);
-    if (lane_id() == 0 && best > 0) atomicMax(&p.state->pivot, best);
+    entries = warp_sum(entries);
+    if (lane_id() == 0 && best > 0) {
+        atomicMax(&p.state->pivot, best);
+        atomicAdd(&p.state->at.left, entries);
+    }
 }
 
 // Sets the values of live vertices, and lists the vertices that the first step of a phase visits. If there is a pivot, only the pivot has a label.

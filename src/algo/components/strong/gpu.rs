@@ -4,7 +4,7 @@
 use super::Phase;
 use super::search::LIVE;
 use crate::algo::Lease;
-use crate::algo::rows::FEW;
+use crate::algo::rows::{FEW, SPARSE};
 use crate::algo::searches::gpu::{BARRIER_BYTES, FRONTIER, GRID_BARRIER, check_barrier, fetch};
 use crate::error::Result;
 use crate::gpu::{
@@ -42,6 +42,7 @@ const CPU_ENTRY: u64 = 20;
 const _: () = assert!(
     LIVE == constant(TEXT, "LIVE")
         && FEW == constant(TEXT, "FEW") as u64
+        && SPARSE == constant(TEXT, "SPARSE") as u64
         && Phase::Trim as u32 == constant(TEXT, "TRIM")
         && Phase::Colour as u32 == constant(TEXT, "COLOUR")
         && Phase::Assign as u32 == constant(TEXT, "ASSIGN"),
@@ -121,8 +122,8 @@ pub(super) struct GpuSearch<'g> {
     lists: DeviceSlice<u32>,
     queued: DeviceSlice<u32>,
     state: DeviceSlice<StrongState>,
-    /// Number of entries of all rows.
-    entries: u64,
+    /// Number of row entries of live vertices; an upper bound except in the phases of the first round.
+    left: u64,
     /// Maximum number of narrow steps in a phase, after which CPUs are probably faster.
     patience: u64,
     /// Host memory into which `of` is copied.
@@ -160,23 +161,16 @@ impl<'g> GpuSearch<'g> {
         arena.reset(0);
         let needed = state_bytes(vertices, entries) + windows::resident_bytes(halves);
         arena.check_size(needed.next_multiple_of(1 << 20), PURPOSE)?;
-        let [of, values, live, lists, longs, queued] = arena.take_all(lengths(vertices, entries))?;
-        let state = arena.take_planned(1)?;
-        let copy = (CopySource::Memory(bytes_of(&host)), of.as_bytes());
+        let slices = arena.take_all(lengths(vertices, entries))?;
+        let state: DeviceSlice<StrongState> = arena.take_planned(1)?;
+        let copy = (CopySource::Memory(bytes_of(&host)), slices[0].as_bytes());
         workspace.uploader.upload(&[copy], &signals::check)?.wait()?;
-        let rows = Windows::all_rows(workspace, halves, count as u32, PURPOSE)?;
-        let arguments = StrongArguments {
-            rows,
-            of: of.address(),
-            values: values.address(),
-            live: live.address(),
-            lists: lists.address(),
-            longs: longs.address(),
-            queued: queued.address(),
-            state: state.address(),
-            vertices: count as u32,
-            count: count as u32,
-        };
+        let (vertices, count) = (count as u32, count as u32);
+        let rows = Windows::all_rows(workspace, halves, count, PURPOSE)?;
+        let [of, values, live, lists, longs, queued] = slices.map(DeviceSlice::address);
+        let at = state.address();
+        let arguments = StrongArguments { rows, of, values, live, lists, longs, queued, state: at, vertices, count };
+        let [of, values, live, lists, _, queued] = slices;
         let mut search = GpuSearch {
             gpu,
             begin,
@@ -191,11 +185,11 @@ impl<'g> GpuSearch<'g> {
             lists,
             queued,
             state,
-            entries,
+            left: entries,
             patience,
             host,
         };
-        search.restart(0)?;
+        search.restart(0, 0)?;
         search.end(START)?;
         Ok(search)
     }
@@ -215,12 +209,15 @@ impl<'g> GpuSearch<'g> {
         let StrongArguments { vertices, count, .. } = self.arguments;
         if phase == Phase::Trim && count < vertices {
             self.gpu.workspace.queue.fill(self.values, 0)?;
-            self.restart(count)?;
+            self.restart(count, 0)?;
             self.take_steps(&self.trim, COUNT, u64::MAX)?;
         }
-        self.restart(0)?;
-        if phase == Phase::Colour && is_first {
+        let has_pivot = phase == Phase::Colour && is_first;
+        self.restart(0, if has_pivot { 0 } else { self.left })?;
+        if has_pivot {
+            // The kernel also adds up the entries of live vertices.
             self.launch(&self.pivot, (self.arguments,))?;
+            self.left = self.read()?.left;
         }
         self.launch(&self.begin, (self.arguments, phase as u32))?;
         let steps = if phase == Phase::Trim { &self.trim } else { &self.spread };
@@ -231,11 +228,12 @@ impl<'g> GpuSearch<'g> {
         Ok(is_whole)
     }
 
-    /// Resets the state for steps that begin with a list of `size` vertices.
-    fn restart(&self, size: u32) -> Result<()> {
+    /// Resets the state for steps that begin with a list of `size` vertices. `left` is the number of entries of live
+    /// vertices, if values spread.
+    fn restart(&self, size: u32, left: u64) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         queue.fill(self.queued, 0)?;
-        queue.write(&[StrongState { size, left: self.entries, ..StrongState::default() }], self.state)
+        queue.write(&[StrongState { size, left, ..StrongState::default() }], self.state)
     }
 
     /// Executes all steps of a phase. Returns false if it gave up, after more than `patience` narrow steps.

@@ -3,12 +3,13 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
-use super::state::{PROGRAM, SOURCES, SearchArguments, TEXT, Visited, blocks};
+use super::kernel_structs::{HEADER, PROGRAM, SOURCES, SearchArguments, Visited};
+use super::state::blocks;
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Kernel, Queue, THREADS, Workspace, constant, slice_bytes};
+use crate::gpu::{DeviceSlice, Kernel, Queue, THREADS, Workspace, constant, slices_bytes};
 
 /// Number of vertices in a tile. Pieces whose first neighbours are in the same tile are summed one after the other.
-const TILE: u32 = constant(TEXT, "TILE");
+const TILE: u32 = constant(HEADER, "TILE");
 
 /// The pieces of long rows. The memory layout must match `Pieces` in the kernels.
 #[derive(Clone, Copy)]
@@ -42,12 +43,7 @@ impl LongRows {
     /// Returns the GPU memory in bytes for `rows` long rows with `entries` entries in total, in a graph with `vertices`
     /// vertices.
     pub(super) fn bytes(vertices: u64, rows: u64, entries: u64) -> u64 {
-        let pieces = most_pieces(rows, entries);
-        slice_bytes::<u64>(pieces)
-            + slice_bytes::<f64>(SOURCES as u64 * pieces)
-            + slice_bytes::<u32>(rows)
-            + slice_bytes::<u8>(rows)
-            + slice_bytes::<u32>(tiles(vertices) + 1)
+        slices_bytes(lengths(vertices, rows, entries))
     }
 
     /// Allocates the GPU memory that [`LongRows::bytes`] counts.
@@ -55,20 +51,12 @@ impl LongRows {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub(super) fn new(workspace: &mut Workspace, vertices: u64, rows: u64, entries: u64) -> Result<LongRows> {
-        let (arena, pieces) = (&mut workspace.arena, most_pieces(rows, entries));
-        let list = arena.take_planned::<u64>(pieces)?;
-        let sums = arena.take_planned::<f64>(SOURCES as u64 * pieces)?;
-        let visited = arena.take_planned::<u8>(rows)?;
-        let [starts, places] = arena.take_all([rows, tiles(vertices) + 1])?;
-        let pieces = Pieces {
-            list: list.address(),
-            sums: sums.address(),
-            starts: starts.address(),
-            visited: visited.address(),
-            places: places.address(),
-            total: places.part(tiles(vertices)..places.len()).address(),
-        };
-        workspace.queue.fill(visited, 0)?;
+        let slices = workspace.arena.take_all(lengths(vertices, rows, entries))?;
+        workspace.queue.fill(slices[3], 0)?;
+        let places = slices[4];
+        let [list, sums, starts, visited, _] = slices.map(DeviceSlice::address);
+        let total = places.part(tiles(vertices)..places.len()).address();
+        let pieces = Pieces { list, sums, starts, visited, places: places.address(), total };
         let kernel = |name| workspace.kernel(&PROGRAM, name);
         Ok(LongRows {
             divide: kernel("betweenness_divide")?,
@@ -132,10 +120,11 @@ impl LongRows {
     }
 }
 
-/// Returns the maximum number of pieces of `rows` rows with `entries` entries in total. Each half of a row may end with
-/// a piece that is not full.
-fn most_pieces(rows: u64, entries: u64) -> u64 {
-    entries / PIECE as u64 + 2 * rows
+/// Returns the lengths, in 32-bit words, of the arrays in [`Pieces`] from `list` to `places`, which end with `total`.
+/// Each half of a row may end with a piece that is not full.
+fn lengths(vertices: u64, rows: u64, entries: u64) -> [u64; 5] {
+    let pieces = entries / PIECE as u64 + 2 * rows;
+    [2 * pieces, 2 * SOURCES as u64 * pieces, rows, rows.div_ceil(4), tiles(vertices) + 1]
 }
 
 /// Returns the number of tiles that contain `vertices` vertices.

@@ -1,5 +1,6 @@
 //! Searches from several sources at once on a GPU. `kernels/betweenness.cu` describes the method.
 
+mod kernel_structs;
 mod long_rows;
 mod state;
 
@@ -11,7 +12,8 @@ use crate::graph::direction::Direction;
 use crate::process::signals;
 use state::{Pull, SHARES, State, Step};
 
-pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
+pub(super) use kernel_structs::{PROGRAMS, SOURCES};
+pub(super) use state::least_bytes;
 
 /// Inverse of the threshold for pulling: adding up values along the rows of the vertices that a source has not reached.
 /// A source pulls if its last level has more than `n / SPARSE` row entries, and more than [`FEW`]. Here `n` is the

@@ -2,45 +2,36 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
+use super::kernel_structs::{Found, HEADER, PROGRAM, SOURCES, SearchArguments, Visited};
 use super::long_rows::LongRows;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{fetch, joined};
 use crate::error::Result;
-use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, Queue, THREADS, constant, slice_bytes};
+use crate::gpu::{CopySource, DeviceSlice, Grid, Kernel, Queue, THREADS, constant, slice_bytes, slices_bytes};
 use crate::graph::BlockStore;
 use crate::graph::direction::Direction;
 use crate::graph::direction::EdgeDirection::{In, Out};
-use crate::memory::{Plain, bytes_of};
+use crate::memory::bytes_of;
 use crate::process::signals;
-use crate::stream::passes::ROW_PARTS;
-use crate::stream::windows::{self, VertexRows, Windows};
+use crate::stream::windows::{self, Windows};
 use std::ops::Range;
-
-pub(super) static PROGRAM: ProgramSource =
-    ProgramSource { name: "betweenness.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
-pub(super) const TEXT: &str = include_str!("../../../../kernels/betweenness.cu");
-
-/// All GPU programs that betweenness launches.
-pub(in super::super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, for error messages.
 const PURPOSE: &str = "[betweenness] on this graph, with all its rows";
-/// Number of sources that are searched together.
-pub(in super::super) const SOURCES: usize = GROUP as usize;
 /// Number of threads that add up a short row.
-const GROUP: u32 = constant(TEXT, "SOURCES");
+const GROUP: u32 = SOURCES as u32;
 /// Minimum number of entries of a long row, which a whole thread block adds up.
-const LONG: u32 = constant(TEXT, "LONG");
-const _: () = assert!(constant(TEXT, "PIECE") as usize == PIECE, "the order of sums on CPUs");
+const LONG: u32 = constant(HEADER, "LONG");
+const _: () = assert!(constant(HEADER, "PIECE") as usize == PIECE, "the order of sums on CPUs");
 /// Codes for the results that the kernel `betweenness_settle` computes from sums: path counts, shares (1 + dependency)
 /// / count, or nothing.
-const COUNTS: u32 = constant(TEXT, "COUNTS");
-pub(super) const SHARES: u32 = constant(TEXT, "SHARES");
-const NOTHING: u32 = constant(TEXT, "NOTHING");
+const COUNTS: u32 = constant(HEADER, "COUNTS");
+pub(super) const SHARES: u32 = constant(HEADER, "SHARES");
+const NOTHING: u32 = constant(HEADER, "NOTHING");
 /// Number of threads that push along one row: first for a long row, then for a short row.
 const PUSHING: [u32; 2] = [32 * THREADS, 32];
 /// Maximum number of entries of a row that a single lane adds up.
-const FEW: u32 = constant(TEXT, "FEW");
+const FEW: u32 = constant(HEADER, "FEW");
 /// Inverse of a threshold for pulls of shares. The vertices before [`Pull::Shares`]'s `first` have no share. If they
 /// are more than 1/`SEARCHES` of all vertices, a pull skips them: it searches every row that is not short for the first
 /// neighbour that is not one of them.
@@ -59,74 +50,17 @@ pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks
 
 /// Returns the size in bytes of the state of a search. `longs` vertices may have long rows.
 fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
-    let of_sources = |count: u64| SOURCES as u64 * count;
-    3 * slice_bytes::<f64>(of_sources(vertices))
-        + slice_bytes::<u32>(vertices)
-        + 2 * slice_bytes::<u32>(vertices.div_ceil(8))
-        + [longs, vertices]
-            .map(|count| slice_bytes::<u32>(of_sources(count)) + slice_bytes::<u8>(of_sources(count)))
-            .iter()
-            .sum::<u64>()
-        + slice_bytes::<u32>(rows)
-        + slice_bytes::<f64>(vertices)
-        + slice_bytes::<Found>(1)
+    slices_bytes(lengths(vertices, rows, longs)) + slice_bytes::<Found>(1)
 }
 
-/// Totals of a step. The kernel source describes the fields. The memory layout must match `Found` in the kernels.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
-pub(super) struct Found {
-    pub longs: u32,
-    pub shorts: u32,
-    pub inexact: u32,
-    too_large: u32,
-    pub span: u32,
-    unused: u32,
-    pub reached: [u64; SOURCES],
-    pub leaving: [u64; SOURCES],
-    pub entering: [u64; SOURCES],
+/// Returns the lengths, in 32-bit words, of the arrays in [`SearchArguments`] from `paths` to `degrees`, and of the
+/// totals. A vertex has an element for each source; elements of one byte fill a word.
+fn lengths(vertices: u64, rows: u64, longs: u64) -> [u64; 12] {
+    let (sources, masks) = (SOURCES as u64, vertices.div_ceil(8));
+    let values = 2 * sources * vertices;
+    let [long_list, short_list] = [longs, vertices].map(|count| sources * count);
+    [values, values, values, vertices, masks, masks, long_list, short_list, longs, vertices, rows, 2 * vertices]
 }
-
-// SAFETY: integers without padding between them.
-unsafe impl Plain for Found {}
-
-/// Arguments of the kernels. The memory layout must match `Search` in the kernels.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(super) struct SearchArguments {
-    rows: VertexRows,
-    paths: u64,
-    sums: u64,
-    shares: u64,
-    small: u64,
-    reached: u64,
-    found: u64,
-    longs: u64,
-    shorts: u64,
-    masks_of_longs: u64,
-    masks_of_shorts: u64,
-    degrees: u64,
-    step: u64,
-    vertices: u32,
-    pub long_end: u32,
-}
-
-/// List of the vertices that one kernel launch processes. The memory layout must match `Visited` in the kernels.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(super) struct Visited {
-    list: u64,
-    masks: u64,
-    first: u32,
-    pub count: u32,
-    sources: u32,
-    unused: u32,
-}
-
-const _: () = assert!(
-    size_of::<Found>() == 120 && size_of::<SearchArguments>() == 128 && size_of::<Visited>() == 32,
-    "as in the kernels"
-);
 
 struct Kernels {
     begin: Kernel,
@@ -172,13 +106,13 @@ pub(super) struct State<'g> {
     kernels: Kernels,
     search: SearchArguments,
     /// Arrays that are set to 0 when a search begins.
-    zeros: [DeviceSlice<u8>; 6],
+    zeros: [DeviceSlice<u32>; 6],
     /// First vertex, in the order of vertices, from which on all rows have at most [`FEW`] entries.
     few_from: u32,
     long_rows: LongRows,
     direction: Direction,
     step: DeviceSlice<Found>,
-    totals: DeviceSlice<f64>,
+    totals: DeviceSlice<u32>,
 }
 
 impl<'g> State<'g> {
@@ -223,16 +157,9 @@ impl<'g> State<'g> {
         let state = state_bytes(vertices, degrees.len() as u64, longs) + long_bytes;
         let needed = state + windows::resident_bytes(halves);
         arena.check_size(needed.next_multiple_of(1 << 20), PURPOSE)?;
-        let of_sources = |count: u64| SOURCES as u64 * count;
-        let mut values = || arena.take_planned::<f64>(of_sources(vertices));
-        let [paths, sums, shares] = [values()?, values()?, values()?];
-        let masks = vertices.div_ceil(8);
-        let [small, reached, found] = arena.take_all([vertices, masks, masks])?;
-        let [long_list, short_list] = arena.take_all([of_sources(longs), of_sources(vertices)])?;
-        let mut masks = |count| arena.take_planned::<u8>(of_sources(count));
-        let (masks_of_longs, masks_of_shorts) = (masks(longs)?, masks(vertices)?);
-        let [degrees_there] = arena.take_all([degrees.len() as u64])?;
-        let (totals_there, step) = (arena.take_planned::<f64>(vertices)?, arena.take_planned::<Found>(1)?);
+        let slices = arena.take_all(lengths(vertices, degrees.len() as u64, longs))?;
+        let [.., degrees_there, totals_there] = slices;
+        let step_there: DeviceSlice<Found> = arena.take_planned(1)?;
         let copies = [
             (CopySource::Memory(bytes_of(degrees)), degrees_there.as_bytes()),
             (CopySource::Memory(bytes_of(totals)), totals_there.as_bytes()),
@@ -240,33 +167,28 @@ impl<'g> State<'g> {
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
         let long_rows = LongRows::new(workspace, vertices, longs, entries)?;
         let rows = Windows::all_rows(workspace, halves, vertices as u32, PURPOSE)?;
+        let [paths, sums, shares, small, reached, found, longs, shorts, masks_of_longs, masks_of_shorts, degrees, _] =
+            slices.map(DeviceSlice::address);
         let search = SearchArguments {
             rows,
-            paths: paths.address(),
-            sums: sums.address(),
-            shares: shares.address(),
-            small: small.address(),
-            reached: reached.address(),
-            found: found.address(),
-            longs: long_list.address(),
-            shorts: short_list.address(),
-            masks_of_longs: masks_of_longs.address(),
-            masks_of_shorts: masks_of_shorts.address(),
-            degrees: degrees_there.address(),
-            step: step.address(),
+            paths,
+            sums,
+            shares,
+            small,
+            reached,
+            found,
+            longs,
+            shorts,
+            masks_of_longs,
+            masks_of_shorts,
+            degrees,
+            step: step_there.address(),
             vertices: vertices as u32,
             long_end: long_end as u32,
         };
-        let zeros = [
-            paths.as_bytes(),
-            sums.as_bytes(),
-            shares.as_bytes(),
-            small.as_bytes(),
-            reached.as_bytes(),
-            found.as_bytes(),
-        ];
-        let mut state =
-            State { gpu, kernels, search, zeros, few_from, long_rows, direction, step, totals: totals_there };
+        let [paths, sums, shares, small, reached, found, ..] = slices;
+        let (zeros, step, totals) = ([paths, sums, shares, small, reached, found], step_there, totals_there);
+        let mut state = State { gpu, kernels, search, zeros, few_from, long_rows, direction, step, totals };
         state.long_rows.list(&state.gpu.workspace.queue, &state.search, direction.row(0, Out))?;
         Ok(state)
     }
@@ -305,8 +227,7 @@ impl<'g> State<'g> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
-        let words = DeviceSlice::at(self.totals.address(), 2 * self.totals.len());
-        fetch(&mut self.gpu.workspace.uploader, words, to, |words| f64::from_bits(joined(words)))
+        fetch(&mut self.gpu.workspace.uploader, self.totals, to, |words| f64::from_bits(joined(words)))
     }
 
     fn queue(&self) -> &Queue {

@@ -5,6 +5,7 @@
 use super::arena::{Arena, DeviceSlice};
 use super::device::Device;
 use crate::comm::{Comm, SharedCounters};
+use crate::memory::{bytes_of, numbers_of};
 use cudarc::driver::sys;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -213,6 +214,21 @@ pub struct PeerMemory<'a> {
 }
 
 impl PeerMemory<'_> {
+    /// Exchanges GPU addresses. `mine` contains all GPU memory of this rank, and addresses in it. Returns the addresses
+    /// of each rank, converted to those at which this rank's GPU accesses the same memory; `None` if any rank passes
+    /// `None`. Collective.
+    pub fn exchange<const N: usize>(&self, mine: Option<(DeviceSlice<u32>, [u64; N])>) -> Option<Vec<[u64; N]>> {
+        // An address that only serves as a base may lie outside the memory.
+        let offsets = mine.map(|(arena, addresses)| addresses.map(|at| at.wrapping_sub(arena.address())));
+        let offsets = self.comm.all_gather(offsets.as_ref().map_or(&[], |offsets| bytes_of(offsets)));
+        let of_rank = |(rank, offsets): (usize, &Vec<u8>)| {
+            let start = self.span(rank, 0, 0, mine?.0).address();
+            let offsets: [u64; N] = numbers_of(offsets).try_into().ok()?;
+            Some(offsets.map(|offset| start.wrapping_add(offset)))
+        };
+        offsets.iter().enumerate().map(of_rank).collect()
+    }
+
     /// Returns `words` 32-bit words of the GPU memory of rank `rank`, from byte offset `at` on. `mine` is the whole GPU
     /// memory of this rank.
     pub fn span(&self, rank: usize, at: u64, words: u64, mine: DeviceSlice<u32>) -> DeviceSlice<u32> {

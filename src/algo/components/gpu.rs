@@ -126,7 +126,7 @@ impl<'a> GpuForest<'a> {
                     workspace.queue.finish()?;
                     comm.barrier();
                     for (other, blocks) in of_ranks.iter().enumerate().filter(|&(other, _)| other != rank) {
-                        let (parents, _) = places[other];
+                        let [parents, _] = places[other];
                         for &b in blocks {
                             trees.merge(&workspace.queue, parents, None, vertices_of(graph, b))?;
                         }
@@ -147,17 +147,9 @@ impl<'a> GpuForest<'a> {
 
     /// Returns two GPU addresses for each rank: the address of its parents, and the address of its counter of
     /// vertices that are known to be in the tree of vertex 0. Collective.
-    fn places(&self, memory: PeerMemory<'_>) -> Vec<(u64, u64)> {
-        let arena = self.gpu.workspace.arena.words();
-        let mine =
-            [self.trees.parents.address(), self.trees.known[0].address()].map(|address| address - arena.address());
-        let places = memory.comm.all_gather(bytes_of(&mine));
-        let address = |rank, at: &[u8; 8]| memory.span(rank, u64::from_ne_bytes(*at), 0, arena).address();
-        let of_rank = |(rank, place): (usize, &Vec<u8>)| match place.as_chunks::<8>().0 {
-            [parents, known] => (address(rank, parents), address(rank, known)),
-            _ => (0, 0),
-        };
-        places.iter().enumerate().map(of_rank).collect()
+    fn places(&self, memory: PeerMemory<'_>) -> Vec<[u64; 2]> {
+        let mine = [self.trees.parents.address(), self.trees.known[0].address()];
+        memory.exchange(Some((self.gpu.workspace.arena.words(), mine))).unwrap_or_default()
     }
 
     /// Joins the forests of all ranks into the forest of rank 0 if the GPUs of the ranks can access each other's
@@ -173,7 +165,7 @@ impl<'a> GpuForest<'a> {
         let mut merged = Ok(());
         for turn in turns(comm.rank(), comm.ranks()) {
             if let (Turn::Takes(from), Ok(())) = (turn, &merged) {
-                let (parents, known) = places[from];
+                let [parents, known] = places[from];
                 merged = trees
                     .merge(queue, parents, Some(known), 0..trees.parents.len() as u32)
                     .and_then(|()| trees.flatten(queue, true))

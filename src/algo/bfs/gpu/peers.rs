@@ -11,12 +11,11 @@ use crate::error::Result;
 use crate::gpu::{self, Grid, Kernel, PeerMemory, Workspace, slice_bytes};
 use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
-use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
 
-/// Byte offsets in the GPU memory (arena) of a rank: two bitmaps, the barriers, the parents, and each half of the rows.
-/// If a GPU stores only a part of a half, the offset is where the first entry of the whole half would be.
-type Offsets = [u64; 6];
+/// GPU addresses on a rank: two bitmaps, the barriers, the parents, and each half of the rows. If a GPU stores only a
+/// part of a half, the address is where the first entry of the whole half would be. It may lie outside the arena.
+type Addresses = [u64; 6];
 
 /// Access to the memory of the GPUs of all ranks, for GPUs that search together.
 #[derive(Clone, Copy)]
@@ -43,28 +42,21 @@ impl<'a> PeerGpus<'a> {
     /// Exchanges the memory addresses of the GPUs of all ranks. If `mine` is `None` on any rank, returns `None` on all
     /// ranks. Collective: all ranks must call it.
     pub fn join(memory: PeerMemory<'a>, mine: Option<&GpuSearch<'_>>) -> Option<Result<PeerGpus<'a>>> {
-        let offsets = mine.map(|search| {
+        let addresses = mine.map(|search| {
             let [even, odd] = search.search.reached;
             let [lower, upper] = search.placed.graph.halves.map(|half| half.entries);
             let addresses = [even, odd, search.memory.barriers.address(), search.search.parents, lower, upper];
-            // If the first entry of a half is on another GPU, the computed address may lie before the arena.
-            addresses.map(|address| address.wrapping_sub(search.gpu.workspace.arena.words().address()))
+            (search.gpu.workspace.arena.words(), addresses)
         });
-        let reported = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
-        let all: Option<Vec<Offsets>> = reported.iter().map(|reported| numbers_of(reported).try_into().ok()).collect();
-        mine.zip(all).map(|(search, all)| PeerGpus::of(memory, &all, search))
+        mine.zip(memory.exchange(addresses)).map(|(search, all)| PeerGpus::of(memory.comm, &all, search))
     }
 
-    fn of(memory: PeerMemory<'a>, all: &[Offsets], mine: &GpuSearch<'_>) -> Result<PeerGpus<'a>> {
-        let comm = memory.comm;
-        let workspace = &mine.gpu.workspace;
+    fn of(comm: &'a Comm, all: &[Addresses], mine: &GpuSearch<'_>) -> Result<PeerGpus<'a>> {
         let mut peers =
             PeerAddresses { rank: comm.rank() as u32, gpus: comm.ranks() as u32, ..PeerAddresses::default() };
         let mut gathered = 0;
         let mut entries = [Vec::new(), Vec::new()];
-        for (rank, offsets) in all.iter().enumerate() {
-            let arena = memory.span(rank, 0, 0, workspace.arena.words()).address();
-            let [even, odd, barriers, parents, lower, upper] = offsets.map(|at| arena.wrapping_add(at));
+        for (rank, &[even, odd, barriers, parents, lower, upper]) in all.iter().enumerate() {
             peers.reached[rank] = [even, odd];
             peers.barriers[rank] = barriers;
             entries[0].push(lower);
@@ -76,7 +68,7 @@ impl<'a> PeerGpus<'a> {
         let spread =
             mine.placed.parts.as_ref().map(|[lower, upper]| [lower.spread(&entries[0]), upper.spread(&entries[1])]);
         let program = if spread.is_some() { &SPREAD } else { &PEERS };
-        let kernel = |name| workspace.kernel(program, name);
+        let kernel = |name| mine.gpu.workspace.kernel(program, name);
         Ok(PeerGpus { comm, peers, gathered, spread, barrier: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
     }
 

@@ -7,7 +7,6 @@
 //! all ranks have read it.
 
 use crate::gpu::{DeviceSlice, PeerMemory};
-use crate::memory::{bytes_of, numbers_of};
 
 /// GPU addresses of an outbox: of its pairs, and of the array with the end of each rank's group of pairs.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +28,9 @@ impl<'a> PeerOutboxes<'a> {
     /// Collective: all ranks must call it.
     pub fn join(memory: PeerMemory<'a>, arena: DeviceSlice<u32>, mine: GpuOutbox) -> Option<PeerOutboxes<'a>> {
         let comm = memory.comm;
-        let offsets = comm.all_gather(bytes_of(&[mine.pairs, mine.ends].map(|address| address - arena.address())));
-        let outbox = |rank: usize| {
-            let [pairs, ends] = numbers_of::<u64>(&offsets[rank]).try_into().ok()?;
-            let address = |offset| memory.span(rank, offset, 0, arena).address();
-            Some(GpuOutbox { pairs: address(pairs), ends: address(ends) })
-        };
+        let outboxes = memory.exchange(Some((arena, [mine.pairs, mine.ends])))?;
         // Each rank starts with a different peer, so that not all ranks read from the same one.
-        let others = (1..comm.ranks()).map(|turn| (comm.rank() + turn) % comm.ranks());
-        Some(PeerOutboxes { all: others.map(outbox).collect::<Option<_>>()?, _memory: memory })
+        let others = (1..comm.ranks()).map(|turn| outboxes[(comm.rank() + turn) % comm.ranks()]);
+        Some(PeerOutboxes { all: others.map(|[pairs, ends]| GpuOutbox { pairs, ends }).collect(), _memory: memory })
     }
 }

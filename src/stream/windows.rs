@@ -44,18 +44,13 @@ pub struct Windows<'g> {
 pub fn least_bytes(blocks: u64, longest: u64) -> u64 {
     // Each segment of a window needs memory for its entries and for the row starts of at least one vertex.
     let segments = 4.min(2 * blocks);
-    SLOTS * (part_bytes(2 * blocks) + 2 * segments * slice_bytes::<u32>(2) + slice_bytes::<u32>(longest))
-}
-
-/// Returns the size in bytes of `parts` [`RowPart`]s in GPU memory, without the rows to which they refer.
-fn part_bytes(parts: u64) -> u64 {
-    slice_bytes::<RowPart>(parts)
+    SLOTS * (slice_bytes::<RowPart>(2 * blocks) + 2 * segments * slice_bytes::<u32>(2) + slice_bytes::<u32>(longest))
 }
 
 /// Returns the number of bytes of GPU memory for all rows of these halves and their [`RowPart`]s.
 pub fn resident_bytes(halves: [&BlockStore; 2]) -> u64 {
     let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
-    part_bytes(halves.iter().map(|half| half.len() as u64).sum()) + Placement::bytes(sizes)
+    slice_bytes::<RowPart>(halves.iter().map(|half| half.len() as u64).sum()) + Placement::bytes(sizes)
 }
 
 /// Returns an upper bound on [`resident_bytes`] for halves of `rows` rows and `edges` edges each, in up to `blocks`
@@ -63,7 +58,7 @@ pub fn resident_bytes(halves: [&BlockStore; 2]) -> u64 {
 pub fn most_resident_bytes(rows: u64, edges: u64, blocks: u64) -> u64 {
     // The size of each array of a block is rounded up.
     let half = 4 * (rows + blocks + edges) + 2 * blocks * slice_bytes::<u8>(1);
-    2 * half + 2 * part_bytes(blocks)
+    2 * half + 2 * slice_bytes::<RowPart>(blocks)
 }
 
 impl<'g> Windows<'g> {
@@ -146,7 +141,7 @@ impl<'g> Windows<'g> {
     }
 
     fn stream(&self, workspace: &mut Workspace, purpose: &str, visit: Visit<'_>) -> Result<()> {
-        let free = (workspace.arena.free() / SLOTS).saturating_sub(part_bytes(self.blocks()));
+        let free = (workspace.arena.free() / SLOTS).saturating_sub(slice_bytes::<RowPart>(self.blocks()));
         let slot_bytes = free / slice_bytes::<u32>(1) * slice_bytes::<u32>(1);
         let mut slots = Vec::new();
         for _ in 0..SLOTS {

@@ -13,35 +13,20 @@ const SEARCH: (&str, &str) = ("bfs_search.cuh", include_str!("../../../../kernel
 const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh"));
 const TOGETHER: (&str, &str) = ("bfs_peers.cu", include_str!("../../../../kernels/bfs_peers.cu"));
 
+/// The files that programs which search include. Some of these programs do not need the last two.
+const HEADERS: &[(&str, &str)] =
+    &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS, TOGETHER];
+
 /// GPU program for a search on one GPU.
-pub(super) static PROGRAM: ProgramSource = ProgramSource {
-    name: "bfs.cu",
-    text: include_str!("../../../../kernels/bfs.cu"),
-    headers: &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
-};
+pub(super) static PROGRAM: ProgramSource =
+    ProgramSource { name: "bfs.cu", text: include_str!("../../../../kernels/bfs.cu"), headers: HEADERS };
 
 /// GPU program for a search by several GPUs, each of which stores all rows.
-pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: PROGRAM.headers };
+pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: HEADERS };
 
 /// GPU program for rows that are spread over several GPUs. It searches, and fills the arrays of first neighbours.
-pub(super) static SPREAD: ProgramSource = ProgramSource {
-    name: "bfs_spread.cu",
-    text: include_str!("../../../../kernels/bfs_spread.cu"),
-    headers: &[
-        COMMON,
-        BLOCK_SCAN,
-        GRID_BARRIER,
-        ROWS,
-        BFS,
-        OF_PEERS,
-        BOTTOM_UP,
-        NARROW,
-        TOP_DOWN,
-        SEARCH,
-        HEADS,
-        TOGETHER,
-    ],
-};
+pub(super) static SPREAD: ProgramSource =
+    ProgramSource { name: "bfs_spread.cu", text: include_str!("../../../../kernels/bfs_spread.cu"), headers: HEADERS };
 
 /// GPU program that prepares a graph before any search.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
@@ -51,11 +36,8 @@ pub(super) static PREPARE: ProgramSource = ProgramSource {
 };
 
 /// GPU program for packed rows. It searches, and fills the arrays of first neighbours.
-pub(super) static PACKED: ProgramSource = ProgramSource {
-    name: "bfs_packed.cu",
-    text: include_str!("../../../../kernels/bfs_packed.cu"),
-    headers: &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
-};
+pub(super) static PACKED: ProgramSource =
+    ProgramSource { name: "bfs_packed.cu", text: include_str!("../../../../kernels/bfs_packed.cu"), headers: HEADERS };
 
 /// GPU program that checks trees.
 pub(super) static CHECK: ProgramSource = ProgramSource {

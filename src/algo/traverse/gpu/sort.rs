@@ -7,10 +7,7 @@ use super::buffer_sizes::{DIGIT, DIGITS, TILE};
 use super::kernel_structs::Owned;
 use super::memory::TraverseMemory;
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
-
-/// Number of threads per block; the kernels use the same number.
-const THREADS: u32 = 256;
+use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, THREADS, Workspace};
 
 /// Kernels that sort pairs by key and drop repeats, and the GPU memory of the pairs.
 pub(super) struct PairSorter {

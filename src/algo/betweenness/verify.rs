@@ -5,16 +5,15 @@ use super::options::{Betweenness, Normalise};
 use super::output::{BetweennessOutput, divisor};
 use crate::algo::pagerank::RankFigures;
 use crate::algo::verify::edge_list::EdgeList;
+use crate::algo::verify::plain_search::{PlainSearch, STRIDE};
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::graph::direction::EdgeDirection::Out;
-use crate::memory::Buffer;
+use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Number of vertices that are processed between two cancellation checks.
-const STRIDE: usize = 1 << 16;
 /// Memory in bytes that a check needs per id: for the index of its first edge, a distance, an element of the queue, a
 /// count, a dependency, and a sum.
 const ID_BYTES: u64 = 40;
@@ -22,8 +21,6 @@ const ID_BYTES: u64 = 40;
 const TOLERANCE: f64 = 1e-9;
 /// Largest accepted relative difference if a count of shortest paths exceeds f64.
 const WIDE_TOLERANCE: f64 = 1e-6;
-/// Distance of an unreached vertex.
-const UNREACHED: u32 = u32::MAX;
 const COLUMN: &str = "out/betweenness/centrality";
 
 /// Returns an error if free memory is too small for the check. The error says how much memory the check needs.
@@ -52,7 +49,7 @@ pub(super) fn compare(
     if !options.origins.may_be(&output.sources) {
         return differs(format!("the sources {:?} are not those of the table", output.sources));
     }
-    let mut search = PlainSearch::new(&list, info.ids as usize, results)?;
+    let mut search = PlainBrandes::new(&list, info.ids as usize, budget)?;
     let (mut pairs, mut depth) = (0, 0);
     for &source in &output.sources {
         let row = ids.row_of(source);
@@ -66,7 +63,7 @@ pub(super) fn compare(
     if (pairs, depth) != (output.pairs, output.depth) {
         return differs(format!("(pairs, depth) are {:?}, not {:?}", (output.pairs, output.depth), (pairs, depth)));
     }
-    let PlainSearch { totals, is_wide, .. } = search;
+    let PlainBrandes { totals, is_wide, .. } = search;
     let tolerance = if is_wide { WIDE_TOLERANCE } else { TOLERANCE };
     let is_near = |found: f64, known: f64| (found - known).abs() <= tolerance * found.abs().max(known.abs());
     let largest = totals.iter().copied().fold(0.0, f64::max);
@@ -97,15 +94,9 @@ pub(super) fn compare(
     ))
 }
 
-/// Brandes' algorithm with a queue of vertices.
-struct PlainSearch<'e> {
-    /// The edges in ascending order. Each edge is a 64-bit word: the tail in the upper half, the head in the lower
-    /// half.
-    edges: &'e [u64],
-    /// Index of the first edge of each vertex.
-    starts: Buffer<u64>,
-    distances: Buffer<u32>,
-    queue: Buffer<u32>,
+/// Brandes' algorithm.
+struct PlainBrandes<'e> {
+    search: PlainSearch<'e>,
     /// Number of shortest paths to each vertex; its binary logarithm if `is_wide`.
     paths: Buffer<f64>,
     dependencies: Buffer<f64>,
@@ -114,83 +105,55 @@ struct PlainSearch<'e> {
     is_wide: bool,
 }
 
-impl<'e> PlainSearch<'e> {
-    fn new(list: &'e EdgeList, vertices: usize, results: &Results<'_>) -> Result<PlainSearch<'e>> {
-        let (budget, purpose) = (results.budget, "scores to verify by (40 bytes for each id)");
-        let (edges, starts) = (list.edges(), list.starts(vertices, budget)?);
-        let mut distances: Buffer<u32> = budget.zeroed(vertices, purpose)?;
-        distances.fill(UNREACHED);
+impl<'e> PlainBrandes<'e> {
+    fn new(list: &'e EdgeList, vertices: usize, budget: &Budget) -> Result<PlainBrandes<'e>> {
+        let purpose = "scores to verify by (40 bytes for each id)";
+        let search = PlainSearch::new(list, vertices, budget, purpose)?;
         let numbers = || budget.zeroed(vertices, purpose);
-        let queue = budget.zeroed(vertices, purpose)?;
         let (paths, dependencies, totals) = (numbers()?, numbers()?, numbers()?);
-        Ok(PlainSearch { edges, starts, distances, queue, paths, dependencies, totals, is_wide: false })
+        Ok(PlainBrandes { search, paths, dependencies, totals, is_wide: false })
     }
 
     /// Adds the dependencies on `source` to the totals. Returns the number of reached vertices and the largest
     /// distance.
     fn run(&mut self, source: u32) -> Result<(u64, u32)> {
-        let reached = self.count(source)?;
-        let (mut ratios, mut depth) = (Vec::new(), 0);
-        for (at, &v) in self.queue[..reached].iter().enumerate().rev() {
+        self.count(source)?;
+        let (reached, mut ratios, mut depth) = (self.search.reached(), Vec::new(), 0);
+        for (at, &v) in reached.iter().enumerate().rev() {
             if at.is_multiple_of(STRIDE) {
                 signals::check()?;
             }
             let own = v as usize;
-            depth = depth.max(self.distances[own]);
-            let successors =
-                heads(self.edges, &self.starts, own).filter(|&w| self.distances[w] == self.distances[own] + 1);
+            depth = depth.max(self.search.distances[own]);
             let part = |w: usize| match self.is_wide {
                 true => (self.paths[own] - self.paths[w]).exp2(),
                 false => self.paths[own] / self.paths[w],
             };
-            ratios.extend(successors.map(|w| part(w) * (1.0 + self.dependencies[w])));
+            ratios.extend(self.search.successors(own).map(|w| part(w) * (1.0 + self.dependencies[w])));
             self.dependencies[own] = ratios.drain(..).sum();
             if v != source {
                 self.totals[own] += self.dependencies[own];
             }
         }
-        self.queue[..reached].iter().for_each(|&v| self.distances[v as usize] = UNREACHED);
-        Ok((reached as u64, depth))
+        Ok((reached.len() as u64, depth))
     }
 
-    /// Finds distances, and counts shortest paths. Returns the number of reached vertices.
-    fn count(&mut self, source: u32) -> Result<usize> {
-        self.distances[source as usize] = 0;
-        self.paths[source as usize] = if self.is_wide { 0.0 } else { 1.0 };
-        self.queue[0] = source;
-        let (mut at, mut end) = (0usize, 1);
-        while at < end {
-            if at.is_multiple_of(STRIDE) {
-                signals::check()?;
-            }
-            let v = self.queue[at] as usize;
-            let (next, count) = (self.distances[v] + 1, self.paths[v]);
-            for w in heads(self.edges, &self.starts, v) {
-                if self.distances[w] == UNREACHED {
-                    (self.distances[w], self.paths[w], self.queue[end]) = (next, count, w as u32);
-                    end += 1;
-                } else if self.distances[w] == next {
-                    let (more, most) = (count.min(self.paths[w]), count.max(self.paths[w]));
-                    self.paths[w] = if self.is_wide {
-                        most + (more - most).exp2().ln_1p() / std::f64::consts::LN_2
-                    } else {
-                        more + most
-                    };
-                }
-            }
-            at += 1;
-        }
-        let vertices = &self.queue[..end];
-        if !self.is_wide && vertices.iter().any(|&v| self.paths[v as usize] > 1e300) {
-            vertices.iter().for_each(|&v| self.distances[v as usize] = UNREACHED);
-            self.is_wide = true;
+    /// Finds distances, and counts shortest paths.
+    fn count(&mut self, source: u32) -> Result<()> {
+        let PlainBrandes { search, paths, is_wide, .. } = self;
+        paths[source as usize] = if *is_wide { 0.0 } else { 1.0 };
+        search.run(source, |v, w, is_first| {
+            let (more, most) = (paths[v].min(paths[w]), paths[v].max(paths[w]));
+            paths[w] = match (is_first, *is_wide) {
+                (true, _) => paths[v],
+                (false, true) => most + (more - most).exp2().ln_1p() / std::f64::consts::LN_2,
+                (false, false) => more + most,
+            };
+        })?;
+        if !*is_wide && search.reached().iter().any(|&v| paths[v as usize] > 1e300) {
+            *is_wide = true;
             return self.count(source);
         }
-        Ok(end)
+        Ok(())
     }
-}
-
-/// Yields the heads of the edges whose tail is `v`.
-fn heads<'e>(edges: &'e [u64], starts: &[u64], v: usize) -> impl Iterator<Item = usize> + use<'e> {
-    edges[starts[v] as usize..starts[v + 1] as usize].iter().map(|&edge| edge as u32 as usize)
 }

@@ -7,18 +7,17 @@ use super::output::{DistancesOutput, Sums};
 use super::search::VertexSums;
 use crate::algo::components::RowForest;
 use crate::algo::verify::edge_list::EdgeList;
+use crate::algo::verify::plain_search::{PlainSearch, STRIDE};
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
 use crate::graph::direction::EdgeDirection::Out;
-use crate::memory::Buffer;
+use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 use crate::results::read::READING;
 use std::collections::BTreeMap;
 
-/// Number of items (vertices, edges or rows) between two checks for POSIX signals.
-const STRIDE: usize = 1 << 16;
 /// Memory of a check per id, in bytes: the index of the first edge, a distance, a queue entry, a component, and sums.
 const ID_BYTES: u64 = 36;
 /// Approximate number of edges and vertices that all searches together process. If [`FEWEST`] searches process more,
@@ -26,8 +25,6 @@ const ID_BYTES: u64 = 36;
 const VISITED: u64 = 1 << 36;
 /// Minimum number of sources from which the check searches.
 const FEWEST: u64 = 64;
-/// Distance of an unreached vertex.
-const UNREACHED: u32 = u32::MAX;
 
 /// Returns an error if free memory is too small for the check. The error states how much memory the check needs.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
@@ -58,7 +55,7 @@ pub(super) fn compare(
     }
     let row = |&source: &_| ids.row_of(source).ok_or_else(|| Error::Validation(format!("no vertex {source}")));
     let rows = named.iter().map(row).collect::<Result<Vec<u64>>>()?;
-    let mut search = PlainSearch::new(&list, info.ids as usize, results)?;
+    let mut search = SearchSums::new(&list, info.ids as usize, budget)?;
     // Search from every `step`-th source.
     let most = (VISITED / (list.edges().len() as u64 + info.ids).max(1)).max(FEWEST) as usize;
     let step = rows.len().div_ceil(most).max(1);
@@ -89,12 +86,7 @@ pub(super) fn compare(
 
 /// Compares the columns with the sums that the check computed. If `is_all`, these are sums over all sources, otherwise
 /// lower bounds. Returns (number of distances, sum of distances, largest distance) over the columns.
-fn compare_columns(
-    search: &PlainSearch<'_>,
-    ids: &Ids,
-    is_all: bool,
-    results: &Results<'_>,
-) -> Result<(u64, u64, u64)> {
+fn compare_columns(search: &SearchSums<'_>, ids: &Ids, is_all: bool, results: &Results<'_>) -> Result<(u64, u64, u64)> {
     let mut sources = results.column::<u32>("out/distances/sources", ids, 0)?;
     let mut totals = results.column::<u64>("out/distances/total", ids, 0)?;
     let mut farthest = results.column::<u32>("out/distances/farthest", ids, 0)?;
@@ -137,36 +129,20 @@ fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> R
     Ok((0..).zip(rows).map(component).collect())
 }
 
-/// Breadth-first search with a queue.
-struct PlainSearch<'e> {
-    /// The edges in ascending order. An edge is a 64-bit word: the tail in the upper half, the head in the lower half.
-    edges: &'e [u64],
-    /// Index of the first edge of each vertex.
-    starts: Buffer<u64>,
-    distances: Buffer<u32>,
-    queue: Buffer<u32>,
+/// Breadth-first searches from one source after another, and their sums.
+struct SearchSums<'e> {
+    search: PlainSearch<'e>,
     sources: Buffer<u32>,
     totals: Buffer<u64>,
     farthest: Buffer<u32>,
 }
 
-impl<'e> PlainSearch<'e> {
-    fn new(list: &'e EdgeList, vertices: usize, results: &Results<'_>) -> Result<PlainSearch<'e>> {
-        let (budget, purpose) = (results.budget, "distances to verify by (36 bytes for each id)");
-        let (edges, starts) = (list.edges(), list.starts(vertices, budget)?);
-        let numbers = || budget.zeroed(vertices, purpose);
-        let (mut distances, queue, sources, farthest): (Buffer<u32>, _, _, _) =
-            (numbers()?, numbers()?, numbers()?, numbers()?);
-        distances.fill(UNREACHED);
-        Ok(PlainSearch {
-            edges,
-            starts,
-            distances,
-            queue,
-            sources,
-            totals: budget.zeroed(vertices, purpose)?,
-            farthest,
-        })
+impl<'e> SearchSums<'e> {
+    fn new(list: &'e EdgeList, vertices: usize, budget: &Budget) -> Result<SearchSums<'e>> {
+        let purpose = "distances to verify by (36 bytes for each id)";
+        let search = PlainSearch::new(list, vertices, budget, purpose)?;
+        let (sources, farthest) = (budget.zeroed(vertices, purpose)?, budget.zeroed(vertices, purpose)?);
+        Ok(SearchSums { search, sources, totals: budget.zeroed(vertices, purpose)?, farthest })
     }
 
     /// Returns the sums of the vertex in row `row`.
@@ -178,36 +154,16 @@ impl<'e> PlainSearch<'e> {
 
     /// Searches from the vertex in row `source`. Returns the sums over the vertices that it reaches.
     fn run(&mut self, source: u32) -> Result<Sums> {
-        self.distances[source as usize] = 0;
-        self.queue[0] = source;
-        let (mut at, mut end) = (0usize, 1);
-        while at < end {
-            if at.is_multiple_of(STRIDE) {
-                signals::check()?;
-            }
-            let v = self.queue[at] as usize;
-            let next = self.distances[v] + 1;
-            for &edge in &self.edges[self.starts[v] as usize..self.starts[v + 1] as usize] {
-                let w = edge as u32;
-                if self.distances[w as usize] == UNREACHED {
-                    (self.distances[w as usize], self.queue[end]) = (next, w);
-                    end += 1;
-                }
-            }
-            at += 1;
+        self.search.run(source, |_, _, _| ())?;
+        let (distances, reached, mut sums) = (&self.search.distances, &self.search.reached()[1..], Sums::default());
+        for level in reached.chunk_by(|&v, &w| distances[v as usize] == distances[w as usize]) {
+            sums.add(distances[level[0] as usize].into(), level.len() as u64);
         }
-        let (reached, mut sums) = (&self.queue[1..end], Sums::default());
-        for level in reached.chunk_by(|&v, &w| self.distances[v as usize] == self.distances[w as usize]) {
-            sums.add(self.distances[level[0] as usize].into(), level.len() as u64);
-        }
-        for &v in reached {
-            let (v, distance) = (v as usize, self.distances[v as usize]);
+        for v in reached.iter().map(|&v| v as usize) {
             self.sources[v] += 1;
-            self.totals[v] += u64::from(distance);
-            self.farthest[v] = self.farthest[v].max(distance);
-            self.distances[v] = UNREACHED;
+            self.totals[v] += u64::from(distances[v]);
+            self.farthest[v] = self.farthest[v].max(distances[v]);
         }
-        self.distances[source as usize] = UNREACHED;
         Ok(sums)
     }
 }

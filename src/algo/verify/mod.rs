@@ -2,6 +2,7 @@
 //! edges of an input again, and `edge_list` stores distinct edges in memory.
 
 pub mod edge_list;
+pub mod plain_search;
 pub mod reread;
 
 use super::edges::each_edge;

@@ -209,6 +209,15 @@ impl Queue {
         self.finish()
     }
 
+    /// Copies the first `N` elements of `from` like [`Self::read`], and returns them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn read_first<T: Plain + Copy + Default, const N: usize>(&self, from: DeviceSlice<T>) -> Result<[T; N]> {
+        let mut elements = [T::default(); N];
+        self.read(from, &mut elements).map(|()| elements)
+    }
+
     /// Returns a new event at the current end of the queue.
     ///
     /// # Errors

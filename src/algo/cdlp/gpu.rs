@@ -183,11 +183,10 @@ impl<'a> GpuLabels<'a> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub(super) fn exchange(&mut self) -> Result<u64> {
-        let mut changed = [0; 2];
-        self.gpu.workspace.queue.read(self.changed, &mut changed)?;
+        let [changed, entries] = self.gpu.workspace.queue.read_first(self.changed)?;
         std::mem::swap(&mut self.labels, &mut self.other);
-        (self.last_changed, self.differ) = (Some(changed[1]), false);
-        Ok(changed[0])
+        (self.last_changed, self.differ) = (Some(entries), false);
+        Ok(changed)
     }
 
     /// Copies the labels to `to`.

@@ -166,9 +166,7 @@ impl<'g> GpuPeeling<'g> {
         queue.fill(self.on_gpu.as_bytes().part(0..BARRIER_BYTES), 0)?;
         // SAFETY: the arguments match the kernel's, and name memory that only this peeling uses.
         unsafe { queue.launch_together(&self.kernel, self.grid, (self.arguments,))? };
-        let mut state = [self.at];
-        queue.read(self.on_gpu, &mut state)?;
-        [self.at] = state;
+        [self.at] = queue.read_first(self.on_gpu)?;
         check_barrier(self.at.broken)?;
         Ok(self.at.finished == 0)
     }

@@ -120,8 +120,7 @@ impl<'a> GpuRanks<'a> {
         );
         // SAFETY: the arguments match the kernel's; the slices have an element for each vertex.
         unsafe { queue.launch(&contribute, queue.grid(vertices), arguments)? };
-        let mut found = [0; 2];
-        queue.read(totals, &mut found)?;
+        let [_, sinks] = queue.read_first(totals)?;
         let ranks = GpuRanks {
             gpu,
             pull,
@@ -136,7 +135,7 @@ impl<'a> GpuRanks<'a> {
             direction,
             resident,
         };
-        Ok((ranks, found[1]))
+        Ok((ranks, sinks))
     }
 
     /// Sums contributions along all rows. If this fails, the PageRank values remain as they were after the previous
@@ -190,9 +189,7 @@ impl<'a> GpuRanks<'a> {
         );
         // SAFETY: the arguments match the kernel's; the slices have an element for each vertex.
         unsafe { queue.launch(&self.update, queue.grid(vertices), arguments)? };
-        let mut found = [0; 2];
-        queue.read(self.totals, &mut found)?;
-        let [change, sinks] = found;
+        let [change, sinks] = queue.read_first(self.totals)?;
         Ok(Totals { change, sinks })
     }
 

@@ -248,10 +248,9 @@ impl<'g> State<'g> {
 
     /// Returns the totals of the last step, and clears them.
     fn found(&self) -> Result<Found> {
-        let mut found = [Found::default()];
-        self.queue().read(self.step, &mut found)?;
+        let [found] = self.queue().read_first(self.step)?;
         self.queue().fill(self.step, 0)?;
-        Ok(found[0])
+        Ok(found)
     }
 
     /// Returns the vertices of a step for the sources in the bit mask `sources`: those with long rows, and those with

@@ -89,9 +89,7 @@ impl TreeCheck {
             // to the search, which has ended.
             unsafe { queue.launch(kernel, queue.grid(items), (arguments,))? };
         }
-        let mut found = [0; FOUND as usize];
-        queue.read(self.found, &mut found)?;
-        let [broken, depth, reached] = found;
+        let [broken, depth, reached] = queue.read_first(self.found)?;
         Ok((broken == 0).then_some((reached.into(), depth.into())))
     }
 }

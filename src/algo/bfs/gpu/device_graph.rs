@@ -170,11 +170,10 @@ fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     let vertices = u64::from(graph.vertices);
     // SAFETY: the arguments match the kernel's; row offsets are in GPU memory.
     unsafe { queue.launch(&kernel, queue.grid(vertices), (*graph, bounds.address()))? };
-    let mut found = [0; BOUNDS as usize];
-    queue.read(bounds, &mut found)?;
-    graph.tail = u64::from(found[0]).next_multiple_of(buffer_sizes::CHUNK).min(vertices) as u32;
-    graph.many = found[1];
-    graph.wide.copy_from_slice(&found[2..]);
+    let found: [u32; BOUNDS as usize] = queue.read_first(bounds)?;
+    let [tail, many, wide @ ..] = found;
+    (graph.many, graph.wide) = (many, wide);
+    graph.tail = u64::from(tail).next_multiple_of(buffer_sizes::CHUNK).min(vertices) as u32;
     Ok(())
 }
 

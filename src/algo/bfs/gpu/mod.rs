@@ -39,7 +39,7 @@ use crate::prepare::prepared::Graph;
 use buffer_sizes::{BfsBufferSizes, THREADS};
 use check::TreeCheck;
 use device_graph::BfsDeviceGraph;
-use kernel_structs::{BfsState, LevelRecord, SpreadGraph};
+use kernel_structs::{LevelRecord, SpreadGraph};
 use memory::BfsMemory;
 use peers::PeerGpus;
 use programs::{PACKED, PEERS, PROGRAM, SPREAD};
@@ -312,9 +312,7 @@ impl<'a> GpuSearch<'a> {
                 }
             }
             queue.mark(&self.clock[1])?;
-            let mut state = [BfsState::default()];
-            queue.read(self.memory.state, &mut state)?;
-            let [state] = state;
+            let [state] = queue.read_first(self.memory.state)?;
             if state.broken != 0 {
                 let whom = if self.is_shared() { "GPUs" } else { "blocks of threads on the GPU" };
                 return Err(Error::Lost(format!("{whom} waited too long for each other")));

@@ -277,10 +277,7 @@ impl<'g> GpuSearch<'g> {
     }
 
     fn read(&self) -> Result<StrongState> {
-        let mut state = [StrongState::default()];
-        self.gpu.workspace.queue.read(self.state, &mut state)?;
-        let [state] = state;
-        Ok(state)
+        self.gpu.workspace.queue.read_first(self.state).map(|[state]| state)
     }
 
     /// Copies the components and classes of all vertices to the host, and returns them.

@@ -17,11 +17,10 @@ pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
         gpu.workspace.queue.finish()
     })?;
     jump_all(gpu, "jump_elements", words)?;
-    let mut of_head = [0];
-    gpu.workspace.queue.read(words.part(head..head + 1), &mut of_head)?;
+    let [of_head] = gpu.workspace.queue.read_first(words.part(head..head + 1))?;
     keep_distances(gpu, words)?;
     gpu.workspace.queue.finish()?;
-    let (next, distance) = (of_head[0] >> 32, of_head[0] & u64::from(u32::MAX));
+    let (next, distance) = (of_head >> 32, of_head & u64::from(u32::MAX));
     Ok(if next == u64::from(u32::MAX) { distance + 1 } else { 0 })
 }
 

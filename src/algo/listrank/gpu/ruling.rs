@@ -67,9 +67,8 @@ fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) ->
     let arguments = (sublists(gpu, words, head), gpu.list.address());
     // SAFETY: the arguments match the kernel's; the list was checked, and there are `most` words.
     unsafe { queue.launch(&kernel, walkers(gpu, &kernel)?, arguments)? };
-    let mut counts = [0; 2];
-    queue.read(counters, &mut counts)?;
-    Ok(u64::from(counts[1]).min(gpu.sizes.parts))
+    let [_, end] = queue.read_first(counters)?;
+    Ok(u64::from(end).min(gpu.sizes.parts))
 }
 
 fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Sublists {
@@ -94,11 +93,10 @@ fn rank_sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head
     let by_head = gpu.sizes.sublists - 1;
     let block = head >> gpu.sizes.shift;
     for number in [by_head, block] {
-        let mut word = [0];
-        gpu.workspace.queue.read(words.part(number..number + 1), &mut word)?;
-        if word[0] != u64::MAX {
-            let ends = word[0] >> LENGTH_BITS == NO_NEXT;
-            return Ok(if ends { word[0] & LENGTH_MASK } else { 0 });
+        let [word] = gpu.workspace.queue.read_first(words.part(number..number + 1))?;
+        if word != u64::MAX {
+            let ends = word >> LENGTH_BITS == NO_NEXT;
+            return Ok(if ends { word & LENGTH_MASK } else { 0 });
         }
     }
     Ok(0)

@@ -120,14 +120,13 @@ pub fn join_starts(
     let arguments = (lower, upper, starts.len(), starts.address(), found.address());
     // SAFETY: the arguments match the kernel's. All three slices have a word for each row and one more word.
     unsafe { queue.launch(&kernel, queue.grid(starts.len()), arguments)? };
-    let mut crossing = [0; 1 + MOST_CROSSINGS];
-    queue.read(found, &mut crossing)?;
-    let [count, rows @ ..] = &mut crossing;
+    let crossings: [u32; 1 + MOST_CROSSINGS] = queue.read_first(found)?;
+    let [count, mut rows @ ..] = crossings;
     let mut joined = GpuRows { starts: starts.address(), crossings: (before >> 32) as u32, ..GpuRows::default() };
-    let known = (*count as usize).min(MOST_CROSSINGS);
+    let known = (count as usize).min(MOST_CROSSINGS);
     rows[..known].sort_unstable();
     rows[..known].iter().try_for_each(|&row| joined.cross(row))?;
-    if *count as usize > known {
+    if count as usize > known {
         joined.cross(u32::MAX)?;
     }
     Ok(joined)

@@ -211,8 +211,7 @@ fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> 
     let kernel = workspace.kernel(&PREPARE, "sssp_bounds")?;
     // SAFETY: the arguments match the kernel's; row offsets are in GPU memory.
     unsafe { queue.launch(&kernel, queue.grid(graph.vertices.into()), (*graph, bounds.address()))? };
-    let mut found = [0u64; 3];
-    queue.read(bounds.part(0..3), &mut found)?;
+    let found: [u64; 3] = queue.read_first(bounds)?;
     Ok([found[0] as u32, (found[0] >> 32) as u32, found[1] as u32, (found[1] >> 32) as u32, found[2] as u32])
 }
 
@@ -237,8 +236,7 @@ fn summarize(
     bounds: DeviceSlice<u64>,
 ) -> Result<WeightSummary> {
     let queue = &workspace.queue;
-    let least_most = bounds.part(0..2);
-    queue.write(&[u64::from(u32::MAX), 0], least_most)?;
+    queue.write(&[u64::from(u32::MAX), 0], bounds)?;
     let kernel = workspace.kernel(&PREPARE, "sssp_weights")?;
     let sum = bounds.part(1..2).address();
     // SAFETY: the arguments match the kernel's; edges are in GPU memory.
@@ -246,9 +244,8 @@ fn summarize(
         let arguments = (edges.address(), edges.len(), scale_of(kind), values, bounds.address(), sum);
         queue.launch(&kernel, queue.grid(edges.len()), arguments)?;
     }
-    let mut found = [0u64; 2];
-    queue.read(least_most, &mut found)?;
-    Ok(WeightSummary { least: found[0] as u32, most: (found[0] >> 32) as u32, sum: f64::from_bits(found[1]) })
+    let [least_most, sum] = queue.read_first(bounds)?;
+    Ok(WeightSummary { least: least_most as u32, most: (least_most >> 32) as u32, sum: f64::from_bits(sum) })
 }
 
 /// Sorts rows by weight on the GPU. Separate kernels sort short rows, rows of middle length, and long rows. Vertices

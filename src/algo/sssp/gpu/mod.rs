@@ -259,9 +259,7 @@ impl<'a> GpuSearch<'a> {
             // the sizes in `sizes`.
             unsafe { queue.launch_together(&kernel, grid, (self.placed.graph, search))? };
             queue.mark(&self.clock[1])?;
-            let mut state = [SsspState::default()];
-            queue.read(self.state, &mut state)?;
-            let [state] = state;
+            let [state] = queue.read_first(self.state)?;
             check_barrier(state.broken)?;
             if state.finished != 0 || state.overflowed != 0 {
                 return Ok(state);

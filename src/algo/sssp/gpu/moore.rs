@@ -5,7 +5,7 @@
 use super::GpuSearch;
 use super::kernel_structs::{Masked, Moore, MooreState};
 use super::programs::{MOORE, MOORE_CODED, MOORE_HEADER};
-use crate::algo::searches::gpu::{BARRIER_BYTES, check_barrier};
+use crate::algo::searches::gpu::{BARRIER_BYTES, check_barrier, joined};
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, constant};
 use crate::graph::ids::Vertex;
@@ -163,12 +163,11 @@ pub(super) fn masked(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts
             queue.launch(&next, grid, (graph, masked))?;
         }
         queue.mark(known)?;
-        let mut now = [0; 4];
-        queue.read(flags, &mut now)?;
+        let [again, overflowed, low, high] = queue.read_first(flags)?;
         totals.rounds += 1;
-        totals.relaxations = u64::from(now[2]) | u64::from(now[3]) << 32;
-        totals.overflowed = now[1] != 0;
-        if now[0] == 0 || totals.overflowed {
+        totals.relaxations = joined([low, high]);
+        totals.overflowed = overflowed != 0;
+        if again == 0 || totals.overflowed {
             return Ok(totals);
         }
     }

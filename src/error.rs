@@ -35,9 +35,9 @@ pub enum Error {
         path: PathBuf,
         /// The position of the change in the file.
         at: At,
-        /// What does not match, in words.
+        /// What differs between the file and its expected contents, in words.
         what: String,
-        /// The workdir of the job that can write the file again; `None` if that is this job.
+        /// The workdir of the job that can write the file again, if that is another job; otherwise `None`.
         keeper: Option<PathBuf>,
     },
 
@@ -110,14 +110,14 @@ pub enum Error {
         given: String,
         /// The smallest limit that is enough, as text.
         needed: String,
-        /// What the memory is for.
+        /// What the job needs the memory for.
         purpose: String,
     },
 
     /// The operating system refuses more address space to this process (exit 7).
     #[error("{purpose} takes {needed} of addresses, which the system does not give this process: {why}")]
     Addresses {
-        /// What the address space is for.
+        /// What the process needs the address space for.
         purpose: String,
         /// The size of the address space that is needed, as text.
         needed: String,
@@ -199,7 +199,7 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Returns the remedy for an error of the operating system; empty if the error's own message is enough.
+/// Returns advice about an error of the operating system; empty if the error's own message is enough.
 fn remedy(source: &std::io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EMFILE) => "; allow a process more open files: ulimit -n 1024",

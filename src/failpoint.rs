@@ -15,7 +15,7 @@ pub use imp::{clip, hit, weakened};
 
 #[cfg(not(feature = "testing"))]
 mod imp {
-    /// Marks the failpoint `name`, which does nothing in this build.
+    /// Marks the failpoint `name`. Without the feature `testing` it does nothing.
     ///
     /// # Errors
     /// Never in this build.
@@ -24,13 +24,13 @@ mod imp {
         Ok(())
     }
 
-    /// Returns how many of `len` bytes the next read or write may move: all of them in this build.
+    /// Returns how many of `len` bytes the next read or write may move: all of them without the feature `testing`.
     #[inline(always)]
     pub fn clip(_name: &str, len: usize) -> usize {
         len
     }
 
-    /// Returns `hash` unchanged in this build.
+    /// Returns `hash` unchanged, without the feature `testing`.
     #[inline(always)]
     pub fn weakened(hash: u64) -> u64 {
         hash
@@ -98,7 +98,7 @@ mod imp {
         })
     }
 
-    /// Counts a hit of the failpoint `name`, and returns the action if a rule applies to this hit.
+    /// Counts a hit of the failpoint `name`, and returns the action of the rule that applies to this hit, if any.
     fn count(name: &str) -> Option<Action> {
         let mut state = state().lock();
         let State { rules, hits, count } = &mut *state;

@@ -6,8 +6,8 @@
 
 use crate::quote::clip;
 
-/// Units of size: lower-case name and number of bytes. `K` and `KB` without an `i` are decimal, as disk makers use
-/// them.
+/// Units of size: the name in lower case, and the number of bytes. `K` and `KB` without an `i` are decimal, as disk
+/// makers use them.
 const UNITS: [(&str, u64); 15] = [
     ("", 1),
     ("b", 1),

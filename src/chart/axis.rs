@@ -3,14 +3,14 @@
 use super::unit::tick;
 use super::{Axis, Scale, Unit};
 
-/// An axis that is laid out over a length in coordinate units.
+/// The scale and the ticks of an axis that has a given length in coordinate units.
 #[derive(Debug, Clone)]
 pub(super) struct AxisLayout {
     scale: ScaleLayout,
     length: f64,
-    /// Ticks, each as its position and its text.
+    /// Ticks, each as its position in coordinate units and its text.
     pub ticks: Vec<(f64, String)>,
-    /// The name of the ticks' unit.
+    /// Name of the unit of the ticks.
     pub unit: String,
     /// Gaps between the linear parts of a scale. Each gap consists of its position, its width, and the difference of
     /// values (such as the duration) that it stands for.
@@ -19,25 +19,26 @@ pub(super) struct AxisLayout {
 
 #[derive(Debug, Clone)]
 enum ScaleLayout {
-    /// Linear scale from 0 to this value.
+    /// Linear scale from 0 to the given value.
     Linear(f64),
-    /// Logarithmic scale: log10 of its first value, log10 of its last value, and the length reserved for 0 before it.
+    /// Logarithmic scale: log10 of its first value, log10 of its last value, and the length, in coordinate units, that
+    /// is reserved for 0 before the first value.
     Log(f64, f64, f64),
-    /// Linear parts with gaps between them. Each part consists of its first value, its last value and the position
-    /// where it begins. The last field is the length per unit of value.
+    /// Linear parts with gaps between them. Each part consists of its first value, its last value and the position at
+    /// which it begins. The last field is the length, in coordinate units, of a difference of 1.
     Parts(Vec<(f64, f64, f64)>, f64),
 }
 
 /// Maximum number of ticks along an axis.
 const TICKS: f64 = 6.0;
-/// Length that a logarithmic axis reserves for the value 0.
+/// Length, in coordinate units, that a logarithmic axis reserves for the value 0.
 const ZERO: f64 = 44.0;
 /// Smallest and largest value that a linear axis supports. Beyond them, floats can't represent the steps between
 /// ticks. A larger value is drawn at the end of the axis. A part outside this range is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
 impl AxisLayout {
-    /// Lays `axis` out over `length`. Unless the axis has parts, its scale covers all finite `values`.
+    /// Lays out `axis` with the length `length`. Unless the axis has parts, its scale covers all finite `values`.
     pub fn new(axis: &Axis, values: impl Iterator<Item = f64>, length: f64) -> AxisLayout {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
@@ -125,8 +126,8 @@ impl AxisLayout {
     }
 }
 
-/// Returns the step between ticks: the smallest of 1, 2 or 5 times a power of ten with which at most [`TICKS`] steps
-/// reach `most`.
+/// Returns the difference between the values of two ticks: the smallest number of the form 1, 2 or 5 times a power of
+/// ten with which at most [`TICKS`] steps reach from 0 to `most`.
 fn step(most: f64) -> f64 {
     if most <= 0.0 || !most.is_finite() {
         return 1.0;

@@ -92,7 +92,7 @@ pub enum Style {
     Area,
     /// Dots without a line.
     Dots,
-    /// A dashed horizontal line at the value of the last point, which is a limit.
+    /// A dashed horizontal line that shows a limit: the value of the last point.
     Limit,
 }
 
@@ -182,9 +182,10 @@ impl Figure {
         Figure { title: title.into(), caption: caption.into(), x, y, marks }
     }
 
-    /// Returns a chart of a distribution: the number of `things` in each of `bins`, and the number in that bin and
-    /// all later ones. A bin consists of its smallest value, its largest value and its count of things. Bins are in
-    /// ascending order. Both axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for 0.
+    /// Returns a chart of a distribution: the number of `things` in each of `bins`, and the number in that bin and all
+    /// later ones together. A bin consists of its smallest value, its largest value and its number of things. Bins are
+    /// in ascending order. Both axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for
+    /// 0.
     pub fn distribution(title: &str, caption: &str, things: &str, number: &str, bins: &[(f64, f64, f64)]) -> Figure {
         let mut left: f64 = bins.iter().map(|(_, _, count)| count).sum();
         let mut from_here = Vec::new();

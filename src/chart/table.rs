@@ -7,7 +7,7 @@ use crate::quote::clip_to;
 use maud::{Markup, html};
 use serde::{Serialize, Serializer};
 
-/// Maximum number of characters of a text cell that is not wrapped.
+/// Maximum number of characters of a text in a table cell that is not wrapped.
 const SHORT: usize = 24;
 
 /// A table of numbers and texts.
@@ -196,7 +196,7 @@ impl Table {
     }
 }
 
-/// Returns a table of the points of lines. Points at the same horizontal position share a row.
+/// Returns a table of the points of the lines of a chart. Points at the same horizontal position share a row.
 pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
     let mut places: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|&(x, _)| x)).collect();
     places.sort_by(f64::total_cmp);
@@ -206,7 +206,7 @@ pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
     let mut rows: Vec<Vec<Cell>> =
         places.iter().map(|&place| [vec![Cell::Number(place)], vec![Cell::Nothing; lines.len()]].concat()).collect();
     for (at, line) in lines.iter().enumerate() {
-        // A limit is the same at every position.
+        // A limit has the same value at every position.
         if let (Style::Limit, Some(&(_, limit))) = (line.style, line.points.last()) {
             rows.iter_mut().for_each(|row| row[at + 1] = Cell::Number(limit));
             continue;

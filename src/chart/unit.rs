@@ -61,8 +61,7 @@ impl Unit {
         }
     }
 
-    /// Returns the unit in which an axis for values up to `most` is labelled: its factor over the base unit, and its
-    /// name.
+    /// Returns the unit in which an axis for values up to `most` is labelled, as its size in base units and its name.
     pub(super) fn along(self, most: f64) -> (f64, String) {
         let largest = |units: &[(f64, &'static str)], least: f64| {
             units.iter().rev().find(|(factor, _)| most >= factor * least).copied().unwrap_or(units[0])
@@ -108,8 +107,8 @@ impl Unit {
     }
 }
 
-/// Formats a value in the largest unit that is not larger than the rounded value. If that unit's name is empty or a
-/// prefix such as `k`, the caller appends the name of the base unit.
+/// Formats a value in the largest unit that is not larger than the rounded value. If the name of this unit is empty or
+/// only a prefix such as `k`, the caller appends the name of the base unit.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     // From this fraction of a unit on, a value in the next smaller unit would be rounded to 1000.
     const ROUNDED: f64 = 0.9995;

@@ -84,7 +84,7 @@ mod tests {
         let key = of_job_file("limits.threads").expect("a key");
         assert_eq!(of_job_file("threads").as_ref(), Some(&key));
         assert!(key.starts_with("limits.threads\n") && key.contains("    default: 0\n"), "{key}");
-        // Two tables have the key. The values come from the definition that also parses it.
+        // Two tables have a key `method`. The help shows the values from the definition that also parses the key.
         let both = of_job_file("method").expect("keys");
         assert!(both.contains("sssp.method\n") && both.contains("listrank.method\n"), "{both}");
         assert!(

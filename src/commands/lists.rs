@@ -60,10 +60,9 @@ fn write(name: &str, source: &ListSource, out: &Path, format: ListFormat, with: 
     Ok(())
 }
 
-/// Format of the input or of the output of a conversion, as far as it is known.
+/// Format of one file of a conversion, its input or its output, as far as it is known.
 #[derive(Clone, Copy)]
 enum Side {
-    /// A list format.
     List(ListFormat),
     /// An edge format that the user named.
     NamedEdges(Format),

@@ -129,7 +129,7 @@ fn threads(configured: usize) -> Result<usize> {
     check_addresses(threads).map(|()| threads)
 }
 
-/// Copies an input from a pipe to a file next to the output.
+/// Copies the input of a conversion from a pipe to a file next to the output.
 fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<StreamCopy> {
     let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
         let name = stream.name();
@@ -180,8 +180,8 @@ fn format_named<F: FromStr<Err: Display>>(name: Option<&str>, option: &str) -> R
     name.filter(|&name| name != "auto").map(parse).transpose()
 }
 
-/// Runs `work`, and shows a progress bar for the stage `name`, which processes `total` bytes. If a signal stops
-/// `work`, the error is [`Error::Abandoned`], because no partial work is kept.
+/// Runs `work` with a progress bar for the stage `name`, which processes `total` bytes. If a signal stops `work`, the
+/// error is [`Error::Abandoned`], because nothing of the work is kept.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch) -> Result<T>) -> Result<T> {
     crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));

@@ -13,13 +13,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Dictionary of the string ids of an input (string -> dense id), in a temporary folder.
+/// Dictionary that maps the string ids of an input to dense ids, in a temporary folder.
 pub(super) struct Numbered {
     names: Arc<Names>,
     folder: TemporaryFolder,
 }
 
-/// Returns the path of the list of strings that is written with `output`: `OUTPUT.ids.txt`.
+/// Returns the path of the list of strings that belongs to the output file `output`: `OUTPUT.ids.txt`.
 fn list_of(output: &Path) -> PathBuf {
     let mut path = output.to_owned();
     path.as_mut_os_string().push(".ids.txt");
@@ -49,8 +49,8 @@ impl Numbered {
         input.with_numbering(self.names.clone())
     }
 
-    /// Writes the list of strings next to `output`: `OUTPUT.ids.txt`, with the string of dense id `i` on line `i`
-    /// (0-based).
+    /// Writes the list of strings next to the output file `output`, as `OUTPUT.ids.txt`. Line `i` (0-based) contains
+    /// the string of dense id `i`.
     ///
     /// # Errors
     /// Errors of the disk.

@@ -6,7 +6,7 @@ use crate::jobfile::field::{Field, Section};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// Reader of the values of one inline table. It reports mistakes to `diagnostics`.
+/// Reads the values of one inline table, and reports mistakes to `diagnostics`.
 pub(super) struct InlineTable<'a, 'f> {
     field: &'a Field<'f>,
     section: Section<'f>,
@@ -22,8 +22,8 @@ impl<'a, 'f> InlineTable<'a, 'f> {
         Some(InlineTable { field, section, diagnostics })
     }
 
-    /// Reads the integer of `key`. If the key is absent, returns `default`; if `default` is an error, reports that
-    /// the key is missing and appends the error's text as the suggested fix.
+    /// Reads the integer value of `key`. If the key is absent, returns `default`, or, if `default` is an error, reports
+    /// that the key is missing and suggests the text of the error as the fix.
     pub fn number<T>(&mut self, key: &str, range: RangeInclusive<T>, default: Result<T, &str>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + Display,

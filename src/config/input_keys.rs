@@ -1,4 +1,4 @@
-//! The keys of `[input]` with their values, which are stored with results. If a key has changed since, the results
+//! The keys of `[input]` with their values, which are stored with results. If a value has changed since, the results
 //! are treated as results of another input, and error messages list the keys that differ.
 
 use crate::jobfile::tree::TomlTable;
@@ -16,11 +16,11 @@ pub(super) const OF_FILES: [&str; 7] = ["columns", "skip_lines", "ids", "vertice
 /// Keys of `[input]` that configure how edges from any source are read.
 pub(super) const OF_EDGES: [&str; 2] = ["directed", "first_id"];
 
-/// Keys of `[input]` on which no result depends.
+/// Keys of `[input]` that only plans read, so that no result depends on them.
 const PLAN_KEYS: [&str; 1] = ["expect"];
 
-/// The keys of `[input]` with their values as text, including overrides. All keys are included unless they are in
-/// `PLAN_KEYS`, so that keys that are added to the program later are included automatically.
+/// The keys of `[input]` with their values as text, as the job file and overrides set them. Keys in `PLAN_KEYS` are
+/// left out. All others are included, even keys that a later version of the program adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InputKeys(BTreeMap<String, String>);
@@ -38,10 +38,10 @@ impl InputKeys {
         self.0.get(key).map(String::as_str)
     }
 
-    /// Returns the keys of `[input]` that change how the input is read without changing a recorded property of the
-    /// opened input, each as `KEY = VALUE`. Today there are none, because an opened input records the format and
-    /// columns of each file, the list of vertices, weights, direction and first id. So `format = "u32"` makes no
-    /// difference for a file that ends in `.u32`.
+    /// Returns those keys of `[input]` that affect reading and that an opened input does not record, each as `KEY =
+    /// VALUE`. Today there are none, because an opened input records the format and columns of each file, the list of
+    /// vertices, weights, direction and first id. So `format = "u32"` makes no difference for a file that ends in
+    /// `.u32`.
     pub fn reading_keys(&self) -> impl Iterator<Item = String> {
         let is_known = |key: &str| [&SOURCES[..], &OF_FILES, &OF_EDGES].iter().any(|keys| keys.contains(&key));
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))

@@ -199,7 +199,7 @@ pub(super) mod output {
         [("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv), ("parquet", OutputFormat::Parquet)];
 }
 
-/// Largest value of `skip_lines`. Only the beginning of a file is inspected, and more lines might not fit in it.
+/// Largest value of `skip_lines`. gpugraph inspects only the beginning of a file, which might not contain more lines.
 const MOST_SKIPPED: u64 = 1 << 20;
 
 /// Keys whose values are arbitrary text. On the command line their values need no quotes even if they are numbers

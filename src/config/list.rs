@@ -9,7 +9,7 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
-/// Keys of `list`, the inline table that describes a generated list.
+/// Keys of the inline table `[input] list`, which describes a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];
 
 /// Returns true if an algorithm of the job has a list as its input, as list ranking does. Refuses a job that has both

@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 const LONGEST: usize = 100;
 /// Maximum number of input file names that are joined into one job name.
 const JOINED: usize = 3;
-/// Extensions of compressed files, which follow the extension of the format.
+/// Extensions of compressed files. They follow the extension of the file's format.
 const PACKED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
 
 /// Returns a job name made from the input. For a file it is the file name without the extensions of compression and

@@ -11,7 +11,7 @@ use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
 use crate::jobfile::tree::{TomlEntry, TomlNode, TomlTable, TomlValue};
 use crate::quote::clip;
 
-/// Maximum number of keys in the path of an override. No table of a job file is nested deeper.
+/// Maximum number of keys in the path of an override. The tables of job files are not nested deeper.
 const DEEPEST: usize = 8;
 
 /// Inserts one override in the tree; `source` is its 1-based index among the overrides. If several overrides set one

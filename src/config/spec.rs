@@ -29,11 +29,11 @@ pub struct Job {
     pub name: String,
     /// `[job] workdir`, or else `gpugraph.work/NAME`. Relative to the folder in which the command runs.
     pub workdir: PathBuf,
-    /// `[job] scratch`: a folder on each node's own disk, for temporary files of one rank; `None` means the workdir.
+    /// `[job] scratch`: a folder on each node's own disk, for temporary files of ranks; `None` means the workdir.
     pub scratch: Option<PathBuf>,
     /// Whether the prepared graph is kept after the job, for `[input] prepared` of another job.
     pub keep: bool,
-    /// Source of the edges.
+    /// Source of the edges or of the list.
     pub input: InputSpec,
     /// `[input] directed`: whether algorithms that support directed edges respect their direction.
     pub directed: bool,
@@ -60,8 +60,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns true if `is_needed` returns true for at least one task. `is_needed` is called with the components of
-    /// the graph that the task reads. A task on a list reads none.
+    /// Returns true if `is_needed` returns true for a task of the job. `is_needed` is called with what a task needs of
+    /// the graph; a task on a list needs nothing of it.
     fn any_needs(&self, is_needed: impl Fn(Needs) -> bool) -> bool {
         self.tasks.iter().any(|task| is_needed(task.needs()))
     }
@@ -84,13 +84,13 @@ impl Job {
         Direction::of(self.directed && (self.keep || self.keeps_direction || self.any_needs(|needs| needs.direction)))
     }
 
-    /// Returns true if the graph is directed, but some task needs undirected edges, so that out-edges and in-edges
-    /// must be merged.
+    /// Returns true if some task needs undirected edges although the graph is directed (`direction`), so that out-edges
+    /// and in-edges must be merged.
     pub fn merges(&self, direction: Direction) -> bool {
         direction == Direction::Directed && self.any_needs(|needs| !needs.direction)
     }
 
-    /// Returns true if a task reads the upper half of the rows: the neighbours that follow the row's vertex in the
+    /// Returns true if a task reads the upper half of the rows: for each vertex, the neighbours that follow it in the
     /// degree order.
     pub fn needs_upper(&self) -> bool {
         self.any_needs(|needs| needs.upper)
@@ -113,8 +113,8 @@ impl Job {
         self.any_needs(|needs| needs.upper && needs.weights)
     }
 
-    /// Returns true if a task reads weights of undirected rows. They matter only if the graph is directed, because
-    /// these rows are then merged from out-edges and in-edges.
+    /// Returns true if a task reads the weights of undirected edges. This matters only if the graph is directed,
+    /// because out-edges and in-edges are then merged.
     pub fn merged_has_weights(&self) -> bool {
         self.any_needs(|needs| !needs.direction && needs.weights)
     }
@@ -170,9 +170,9 @@ pub enum InputSpec {
     Memory(MemoryEdges),
     /// `path` of a list-ranking job: one file. The file system has not been accessed yet.
     ListFile {
-        /// The path, with environment variables expanded.
+        /// Path of the file, with environment variables expanded.
         path: PathBuf,
-        /// The format. `None` means `"auto"`: the format follows from the extension.
+        /// Format of the file. `None` means `"auto"`: the format follows from the extension.
         format: Option<ListFormat>,
     },
     /// `list`: a list that the job generates.

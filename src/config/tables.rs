@@ -104,14 +104,14 @@ pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Reports the keys of `table` that are not in `known`; `place` is the table's name in the message.
+/// Reports the keys of `table` that are not in `known`; `place` is the name of the table in the message.
 pub(super) fn check_keys(table: &TomlTable, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
     for entry in table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
         unknown(&entry.key, &entry.place, &format!("in {place}"), (known, "it has no keys"), diagnostics);
     }
 }
 
-/// Reports an unknown key. `none` is the advice if the table has no keys at all.
+/// Reports an unknown key, and suggests known keys. `none` is the suggestion if the table has no keys at all.
 fn unknown(key: &str, at: &TextSpan, place: &str, (known, none): (&[&str], &str), diagnostics: &mut Diagnostics) {
     let owner = tables().find(|table| table.keys.iter().any(|other| other.name() == key));
     let advice = match (owner, nearest(key, known)) {
@@ -171,7 +171,6 @@ mod tests {
         }
     }
 
-    /// Parses `text` as a job file and returns the job.
     fn job(text: &str) -> Job {
         let job = crate::config::of_text("job.toml", text.to_owned(), &[], None);
         job.unwrap_or_else(|e| panic!("{text}: {e}"))

@@ -146,8 +146,7 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     }
     let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
     let vertices = keys::input::VERTICES.field(&section).and_then(|field| field.path(diagnostics));
-    // The values of all sources are checked even if there are several, which exclude each other; the job is refused
-    // anyway.
+    // If the job file names several sources, the values of all of them are checked, although the job will be refused.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {

@@ -9,14 +9,14 @@ use std::ops::RangeInclusive;
 const WORDS: RangeInclusive<u32> = 0..=u32::MAX;
 const NUMBERS: RangeInclusive<u64> = 0..=u64::MAX;
 
-/// Parameters that every kind of generated weighted graph has.
+/// Parameters that all kinds of generated graphs with weights have.
 const COMMON: [&str; 3] = ["min_weight", "max_weight", "seed"];
 const RANDOM: [&str; 2] = ["vertices", "edges"];
 const RMAT: [&str; 6] = ["scale", "edges", "a", "b", "c", "d"];
 const SSCA2: [&str; 5] = ["vertices", "largest_clique", "one_way", "parallel", "between"];
 const GRID: [&str; 2] = ["rows", "columns"];
 
-/// Suggested fix in messages about a missing parameter that has no default.
+/// Suggested fix in the message about a missing parameter that has no default.
 const ADD: &str = "add it";
 
 /// Function that reads the parameters of one kind of graph. Returns `None` after a mistake.

@@ -1,9 +1,9 @@
-//! Counts the vertices and edges, for the header of an output file.
+//! Counts vertices and edges, for the header of an output file.
 
 use crate::error::{At, Error, Result};
 use crate::formats::{Halves, Input, LargestId, MOST_VERTICES, Watch, WeightType};
 
-/// Counts for the header of an output file, and other results of the same pass.
+/// Numbers for the header of an output file, and further results of the pass over the edges that found them.
 #[derive(Clone, Copy)]
 pub(super) struct HeaderCounts {
     /// Number of vertices: the largest id + 1, so up to 2^64.

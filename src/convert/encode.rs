@@ -6,13 +6,12 @@ use std::io::Write;
 
 use super::counts::HeaderCounts;
 
-/// Encoder that appends edges to buffers.
+/// Encodes edges in an output format, and appends the bytes to buffers.
 #[derive(Debug, Clone)]
 pub(super) struct Encoder {
     pub format: Format,
     /// Type of the weights; `None` if edges are written without weights.
     weights: Option<WeightType>,
-    /// Delimiter between the columns of text.
     delimiter: u8,
 }
 
@@ -20,11 +19,11 @@ pub(super) struct Encoder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfit {
     Id(u64),
-    /// A weight that f32 can't represent exactly: its bits and its type.
+    /// A weight that f32 can't represent exactly, as its bits and its type.
     Weight(u64, WeightType),
 }
 
-/// Encoded edges, and their encoded weights if the format has a separate weights file.
+/// Buffers for encoded edges, and for their encoded weights if the format has a separate weights file.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub edges: Vec<u8>,
@@ -32,7 +31,7 @@ pub(super) struct Buffers {
 }
 
 impl Encoder {
-    /// Creates an encoder for a file with the extension `ending`.
+    /// Creates an encoder for an output file with the extension `ending`.
     pub fn new(format: Format, weights: Option<WeightType>, ending: Option<&str>) -> Self {
         let delimiter = match (ending, weights) {
             (Some("csv"), _) => b',',
@@ -42,11 +41,11 @@ impl Encoder {
         Encoder { format, weights, delimiter }
     }
 
-    /// Returns the maximum number of bits of an id in the format.
+    /// Returns the maximum number of bits of an id in the output format.
     pub fn bits(&self) -> u32 {
         match self.format {
             Format::U32 => 32,
-            // The Graph500 reference reads the upper 16 bits as signed.
+            // The Graph500 reference code reads the upper 16 of 48 bits as a signed number.
             Format::Graph500 => 47,
             _ => 64,
         }
@@ -115,8 +114,8 @@ impl Encoder {
     }
 }
 
-/// Returns the header of a format; empty if the format has none. The header of a Matrix Market file says `symmetric`
-/// if the input lists only one direction of every undirected edge.
+/// Returns the header of a file in a format; empty if the format has none. The header of a Matrix Market file says
+/// `symmetric` if the input lists only one direction of every undirected edge.
 pub(super) fn header(format: Format, counts: HeaderCounts, weights: Option<WeightType>) -> String {
     let HeaderCounts { vertices, edges, .. } = counts;
     match format {

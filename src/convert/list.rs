@@ -14,7 +14,7 @@ use crate::store::replace::target;
 /// Number of elements that a thread encodes at a time.
 const ELEMENTS: u64 = 1 << 19;
 
-/// The size of a list that was written.
+/// The size of a list file that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenList {
     /// Number of elements.
@@ -67,7 +67,7 @@ pub fn write_list(
     Ok(WrittenList { elements, bytes: output.finish()? })
 }
 
-/// Writes a list with a single thread, which reads the packed source from start to end.
+/// Writes a list with a single thread, because the source is packed and can only be read from start to end.
 fn in_order(
     source: &ListSource,
     elements: u64,

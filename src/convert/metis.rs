@@ -19,10 +19,11 @@ use crate::error::{At, Error, Result};
 use crate::formats::weights::bits_of;
 use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights, each_edge};
 
-/// Number of bytes of adjacency lists that are packed and written at a time.
+/// Number of bytes of adjacency lists that are compressed and written at a time.
 const PIECE: usize = 4 << 20;
 
-/// Writes the header and the lists of all vertices. Returns the number of edges read and the number written.
+/// Writes the header and the adjacency lists of all vertices. Returns the number of edges read and the number of edges
+/// written.
 pub(super) fn write(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     match writing.weights {
         None => write_as::<u32>(writing, counts, memory),
@@ -62,10 +63,10 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
     Ok((counts.edges, entries as u64 / 2))
 }
 
-/// An entry of an adjacency list: a neighbour, and its weight if edges have weights. Entries are ordered by neighbour
-/// and then by weight, so the smallest weight of a neighbour comes first.
+/// An entry of an adjacency list: a neighbour, and the weight of the edge if edges have weights. Entries are ordered by
+/// neighbour and then by weight, so the smallest weight of a neighbour comes first.
 trait NeighbourEntry: Copy + Ord + Send {
-    /// Atomic form of an entry, which several threads can write.
+    /// Atomic form of an entry, so that several threads can write entries.
     type Slot: Default + Send + Sync;
 
     fn store(slot: &Self::Slot, neighbour: u64, weight: u64);
@@ -94,7 +95,7 @@ impl NeighbourEntry for u32 {
     }
 }
 
-/// An entry with a 32-bit weight: the upper half of the number is the neighbour, the lower half the weight.
+/// An entry with a 32-bit weight: the upper 32 bits are the neighbour, the lower 32 bits the weight.
 impl NeighbourEntry for u64 {
     type Slot = AtomicU64;
 
@@ -138,8 +139,8 @@ impl NeighbourEntry for [u64; 2] {
     }
 }
 
-/// Splits the vertices into ranges whose lists, with `entry` bytes per neighbour, need at most `memory` bytes. A range
-/// with a single vertex may need more.
+/// Splits the vertices into ranges whose adjacency lists need at most `memory` bytes, with `entry` bytes per neighbour.
+/// The list of a single vertex may need more.
 fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let (mut start, mut taken) = (0, 0);
@@ -186,8 +187,8 @@ fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
 
 /// The sorted adjacency lists of a range of vertices.
 struct NeighbourLists<E> {
-    /// End of each vertex's list in `entries`, by the vertex's index in the range. A list begins where the previous
-    /// one ends.
+    /// End of each vertex's list in `entries`, by the vertex's index in the range. Each list begins at the end of the
+    /// previous list.
     ends: Vec<u64>,
     entries: Vec<E>,
 }

@@ -15,9 +15,9 @@ use crate::formats::Packing;
 use crate::store::durable::{sync_file, sync_folder};
 use crate::store::replace::{TemporaryFile, target};
 
-/// Compression level of gzip at which packing is about as fast as reading and encoding.
+/// Compression level of gzip at which compressing is about as fast as reading and encoding the input.
 const GZIP_LEVEL: u32 = 4;
-/// Compression level of Zstandard at which packing is about as fast as reading and encoding.
+/// Compression level of Zstandard at which compressing is about as fast as reading and encoding the input.
 const ZSTD_LEVEL: i32 = 3;
 /// Compression level of xz, chosen because it needs only 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
@@ -29,13 +29,14 @@ pub(super) struct OutputFile {
     file: File,
     packing: Packing,
     appended: Mutex<Appended>,
-    /// Condition variable that is notified when a chunk has reserved its bytes, and when the output is stopped.
+    /// Condition variable that is notified when a chunk of the output has reserved its bytes, and when the output is
+    /// stopped.
     changed: Condvar,
 }
 
-/// State of the reservations in the file: the offset at which the reserved bytes end, and the next chunk to append.
+/// How much of the file is reserved: the end of the reserved bytes, and the next chunk to append.
 struct Appended {
-    /// Offset at which the next bytes will be written.
+    /// Offset in the file at which the next bytes will be written.
     end: u64,
     /// Index of the chunk to append next; `None` after the output was stopped.
     next: Option<u64>,
@@ -61,7 +62,7 @@ impl OutputFile {
         Ok(OutputFile { path: target, temporary, file, packing, appended, changed })
     }
 
-    /// Appends bytes at the current end of the file. Used for the header, and if only one thread writes.
+    /// Appends bytes at the current end of the file. It is used for the header, and if only one thread writes.
     pub fn push(&self, bytes: &[u8]) -> Result<()> {
         let bytes = self.pack(bytes)?;
         let at = self.appended.lock().reserve(bytes.len());
@@ -97,7 +98,7 @@ impl OutputFile {
         self.changed.notify_all();
     }
 
-    /// Packs `bytes` as a separate member or frame; a packed file may consist of several.
+    /// Compresses `bytes` as a separate member or frame; a compressed file may consist of several.
     fn pack<'b>(&self, bytes: &'b [u8]) -> Result<std::borrow::Cow<'b, [u8]>> {
         let packed = match self.packing {
             Packing::Plain | Packing::Zip => return Ok(bytes.into()),

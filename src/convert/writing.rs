@@ -7,7 +7,7 @@ use super::output::OutputFile;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Halves, Input, Visitor, Watch, WeightType, ending};
 
-/// A conversion in progress: the output file, and the input whose edges are written to it.
+/// A conversion in progress: the input, and the output file to which its edges are written.
 pub(super) struct Writing<'a> {
     pub input: &'a Input,
     /// Path of the output as the user wrote it.
@@ -21,8 +21,8 @@ pub(super) struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and the number
-    /// written.
+    /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and the number of
+    /// edges written.
     pub fn stream(&self, format: Format) -> Result<(u64, u64)> {
         let append = |_| Append {
             output: self.output,
@@ -43,7 +43,7 @@ impl Writing<'_> {
     }
 }
 
-/// Visitor that encodes the edges of a chunk, and appends them after all earlier chunks have reserved their bytes.
+/// Visitor that encodes the edges of a chunk, and appends them once all earlier chunks have reserved their bytes.
 struct Append<'a> {
     output: &'a OutputFile,
     weights_output: Option<&'a OutputFile>,

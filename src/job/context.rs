@@ -18,18 +18,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// The resources that a stage may use. The state that a run records is in `RunRecord`.
+/// The resources that all stages of a job share: ranks, threads, memory, GPU and disk. `RunRecord` contains what a run
+/// records.
 pub struct Context {
-    /// The job as configured.
+    /// The job, as the job file and the command line configure it.
     pub job: Job,
     /// The MPI ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
-    /// Shared counters with which fast ranks take over chunks of the input from slow ranks. `None` if ranks can't share
-    /// counters.
+    /// Shared counters through which fast ranks take over chunks of the input from slow ranks. `None` if the ranks
+    /// can't share counters.
     pub stealing: Option<WorkStealing>,
     /// Budget of host memory.
     pub budget: Budget,
-    /// Memory that communication between ranks needs.
+    /// Host memory of this rank for communication with other ranks.
     pub comm_memory: CommMemory,
     _standing: Reservation,
     /// Number of threads to use.
@@ -40,8 +41,8 @@ pub struct Context {
     pub syncer: Syncer,
 }
 
-/// Connects passes over data to a stage: a pass updates the stage's progress, and ends with an error once a stop of
-/// the job has been requested.
+/// Progress of a stage, which passes over the data update. A pass ends with an error once the job has been asked to
+/// stop.
 impl Watch for StageProgress {
     fn advance(&self, amount: u64) -> Result<()> {
         StageProgress::advance(self, amount);
@@ -86,8 +87,8 @@ impl Context {
     }
 
     /// Calls `open` on the leader to open a stored file, and returns true if this succeeds. If the file is damaged or
-    /// missing, returns false and logs a warning that the work `again`, such as `counting degrees`, is repeated.
-    /// Collective.
+    /// missing, returns false and logs a warning that the job repeats the work that produced the file. `again` names
+    /// this work, such as `counting degrees`. Collective.
     ///
     /// # Errors
     /// Other errors of `open`.
@@ -123,7 +124,7 @@ impl Context {
         self.job.workdir.join("graph")
     }
 
-    /// Returns the resources that the plan of this run is based on.
+    /// Returns the memory, threads, ranks and GPU of this run, for which its plan is made.
     pub fn machine(&self) -> Resources {
         Resources {
             host_memory: self.budget.limit(),

@@ -24,12 +24,12 @@ struct OpenGpu {
     workspace: Mutex<Workspace>,
     /// Host memory in bytes that the GPU's driver uses, in addition to the pinned buffers for copies.
     driver: u64,
-    /// IPC handle of the arena, through which other ranks read it.
+    /// IPC handle through which other ranks read this rank's GPU memory.
     name: IpcHandle,
     _driver: Reservation,
 }
 
-/// Host memory of this process in bytes before CUDA was loaded.
+/// Number of bytes of host memory that this process used before it loaded CUDA.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
 /// Loads CUDA in the background if the job may use a GPU. If `start` is true, also initialises CUDA at once, without
@@ -51,7 +51,7 @@ pub fn wake(job: &Job, start: bool) {
 fn programs(job: &Job, ranks: usize, limit: u64) -> [Vec<&'static ProgramSource>; 2] {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
-    // The upper half of the rows may be missing in a prepared graph.
+    // A kept graph may lack the upper half of its rows, so the program that builds them is loaded for such graphs, too.
     let whole_rows = job.needs_upper().then_some(&prepare::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs(ranks));
     let mut all: Vec<&'static ProgramSource> = Vec::new();
@@ -67,9 +67,8 @@ fn programs(job: &Job, ranks: usize, limit: u64) -> [Vec<&'static ProgramSource>
     [all, rare]
 }
 
-/// Makes the ranks of one machine start CUDA and open their GPUs one after another. If all started together, the
-/// driver would delay every rank, and none would be ready early. One after another, the first ranks can read the
-/// input while later ranks open their GPUs.
+/// Makes the ranks of one machine start CUDA and open their GPUs one after another. If all started together, the driver
+/// would delay every rank. One after another, the first ranks can read the input while later ranks open their GPUs.
 struct GpuTurns {
     counters: Option<SharedCounters>,
     rank: usize,
@@ -171,7 +170,7 @@ impl GpuSession {
         Ok(())
     }
 
-    /// Loads the programs of `job` on a GPU that an earlier job opened.
+    /// Loads the GPU programs that `job` needs on a GPU that an earlier job opened.
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`].
@@ -233,7 +232,7 @@ impl GpuSession {
         self.opened.is_some()
     }
 
-    /// Returns the GPU's memory, queues and kernels, which stages and tasks lock; `None` if no GPU is open.
+    /// Returns the mutex that protects the GPU's memory, queues and kernels; `None` if no GPU is open.
     pub fn workspace(&self) -> Option<&Mutex<Workspace>> {
         self.opened.as_ref().map(|used| &used.workspace)
     }
@@ -270,7 +269,7 @@ impl GpuSession {
         Some(PrepareGpu::new(self.lock()?, &self.peers))
     }
 
-    /// Returns the GPU's resources for plans; `None` if no GPU is open.
+    /// Returns the name and the memory of the GPU, for plans; `None` if no GPU is open.
     pub fn held(&self) -> Option<GpuResources> {
         self.opened.as_ref().map(|used| GpuResources {
             name: named(&used.device),
@@ -309,8 +308,9 @@ pub fn names(comm: &Comm) -> Vec<String> {
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
 
-/// Returns (GPU index, memory limit in bytes) for this rank. Either is `None` if neither the job nor other ranks
-/// restrict it. The ranks of a machine use its GPUs round robin, and ranks that share a GPU share its memory.
+/// Returns the index of the GPU that this rank uses, and the limit on its GPU memory in bytes. Either is `None` if
+/// neither the job file nor the number of ranks on the machine determines it. The ranks of a machine use its GPUs round
+/// robin, and ranks that share a GPU divide its memory.
 fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
     let gpus = if ranks == 1 { 0 } else { gpu::count() };
@@ -337,9 +337,9 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     Ok((Some(gpu), whole.map(|bytes| bytes / sharers as u64)))
 }
 
-/// Returns the number of ranks that use the GPU with index `turn` if `ranks` ranks of a machine use `gpus` GPUs round
-/// robin. The result is at least 1, even if `turn` is `ranks` or more. An index that large occurs if a launcher chose
-/// the GPU and also counted ranks in other containers of the machine, which have other host names.
+/// Returns the number of ranks that share the GPU with index `turn`, if the `ranks` ranks of a machine use its `gpus`
+/// GPUs round robin. The result is at least 1, even if `turn` is not less than `ranks`. This occurs if a launcher chose
+/// the GPU and counted ranks in other containers, which have other host names.
 fn ranks_per_gpu(ranks: usize, turn: usize, gpus: usize) -> usize {
     ranks.saturating_sub(turn).div_ceil(gpus).max(1)
 }
@@ -352,8 +352,8 @@ mod tests {
     fn ranks_share_gpus_if_there_are_more_ranks_than_gpus() {
         let of_each = |ranks, gpus| (0..gpus).map(|turn| ranks_per_gpu(ranks, turn, gpus)).collect::<Vec<_>>();
         assert_eq!((of_each(2, 1), of_each(3, 2), of_each(8, 4)), (vec![2], vec![2, 1], vec![2; 4]));
-        // Four ranks of one launcher in two containers, each with its own host name: the third rank is not one of the
-        // first two.
+        // A launcher starts four ranks in two containers, which have different host names. The ranks of the second
+        // container use GPUs 2 and 3, but only two ranks have its host name.
         assert_eq!([2, 3].map(|turn| ranks_per_gpu(2, turn, 4)), [1, 1]);
     }
 

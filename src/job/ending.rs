@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// How a run ended.
 pub(crate) struct RunEnding {
-    /// The report, or the error that ended the run. Durable results remain in both cases.
+    /// The report of the run, or the error that ended it. Durable results remain in both cases.
     pub(crate) result: Result<Report>,
     /// True if a stage ran, or the report was written. False if an earlier run had already done everything, or the
     /// run failed early.
@@ -21,8 +21,8 @@ pub(crate) struct RunEnding {
 }
 
 impl RunEnding {
-    /// Returns true if the workdir ends up with the manifest `done`, which an earlier run wrote when it completed the
-    /// job, instead of the manifest of this run.
+    /// Returns true if the workdir keeps `done`, the manifest of an earlier run that completed the job. Otherwise the
+    /// manifest of this run replaces it.
     fn keeps(&self, done: &Manifest, record: &RunRecord) -> bool {
         let manifest = &record.manifest;
         let may_stay = match &self.result {
@@ -74,8 +74,8 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
     ending
 }
 
-/// Saves the manifest of this run, unless the manifest of an earlier run that completed the job remains. Then removes
-/// copies of input streams that the manifest does not record.
+/// Saves the manifest of this run, unless the workdir keeps the manifest of an earlier run that completed the job. Then
+/// removes the copies of input streams that the manifest in the workdir does not record.
 fn save(ending: &RunEnding, workdir: &Path, mut record: RunRecord) -> Result<()> {
     let kept = record.done.take().filter(|done| ending.keeps(done, &record));
     let is_on_disk = kept.is_some() && !record.is_changed;

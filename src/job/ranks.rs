@@ -116,8 +116,8 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     Err(Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e))
 }
 
-/// Calls `look` until it returns a value, for at most `patience`. It is used for files that another node may just
-/// have written.
+/// Calls `look` repeatedly until it returns a value, for at most `patience`. This is needed for files that another node
+/// may just have written, and that are not visible here yet.
 pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {

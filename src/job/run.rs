@@ -60,7 +60,6 @@ fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock:
     ending::close(context, record, result, options.ends_process)
 }
 
-/// Returns the stages of a job, in order.
 fn stages(job: &Job) -> Vec<Box<dyn Stage + Send>> {
     let mut stages = session::input_stages(&job.input);
     stages.push(Box::new(OtherResults));

@@ -25,15 +25,15 @@ pub struct IoBytes {
     pub written: u64,
 }
 
-/// Record of a run.
+/// What a run has done so far: its manifest, its progress and its stages.
 pub struct RunRecord {
     /// The manifest: the stages and tasks that are complete.
     pub manifest: Manifest,
-    /// Progress bars, log lines and memory peaks.
+    /// Progress of the current stage, which progress bars and log lines show, and memory peaks.
     pub progress: Progress,
     /// Workdir in which this rank saves the manifest; `None` unless this rank is the leader.
     workdir: Option<PathBuf>,
-    /// Stages for the report, in order.
+    /// The stages that have run or were already complete, in order, for the report.
     pub stages: Vec<StageReport>,
     /// Planned stages. After the run, their predicted times are compared with the measured times.
     pub(crate) planned: Vec<PlannedStage>,
@@ -41,7 +41,7 @@ pub struct RunRecord {
     pub is_changed: bool,
     /// The manifest of an earlier run that completed the whole job.
     pub done: Option<Manifest>,
-    /// True while the manifest on the disk is still `done`, because this run has not saved its own.
+    /// True while the workdir still contains the manifest `done`, because this run has not saved its own.
     is_unsaved: bool,
     /// True once the GPU's energy meter has been passed to the metrics.
     is_metered: bool,
@@ -154,7 +154,7 @@ impl RunRecord {
         order.store(content, manifest, &workdir)
     }
 
-    /// Adds the stages `names` to the report, marked as completed by an earlier run.
+    /// Adds the stages `names` to the report, with the measurements of the earlier run that completed them.
     pub fn skipped(&mut self, names: &[&'static str]) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         for &name in names {

@@ -25,15 +25,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// An open job in a process that is its only rank.
+/// A job that stays open, in a process that is its only rank.
 pub(crate) struct Session {
     context: Context,
     record: RunRecord,
     stage_results: StageResults,
-    /// Stages of the input. The first stage opened or prepared the input; if the graph is in another workdir, it also
-    /// prevents that graph from being removed. The other stages derive rows for tasks that need them.
+    /// The stages that open the input or prepare it, and derive rows for tasks that need them. If the graph is in
+    /// another workdir, the first stage also prevents the removal of that graph.
     stages: Vec<Box<dyn Stage + Send>>,
-    /// The lock of the workdir, held as long as the job is open.
+    /// Lock of the workdir. The session keeps it until the job is closed.
     _lock: Option<Lock>,
 }
 
@@ -124,8 +124,8 @@ pub(crate) fn input_stages(input: &InputSpec) -> Vec<Box<dyn Stage + Send>> {
     vec![source, Box::new(UpperHalf), Box::new(MergedRows)]
 }
 
-/// Swaps the GPU of the context with the caller's GPU. If the caller has none yet, moves the context's GPU to the
-/// caller.
+/// Exchanges the GPU of the context and the GPU of the caller. If the caller has none yet, moves the context's GPU to
+/// the caller.
 fn swap_gpu(context: &mut Context, gpu: &mut Option<GpuSession>) {
     match gpu {
         Some(gpu) => std::mem::swap(&mut context.gpu, gpu),

@@ -35,13 +35,13 @@ pub(crate) trait Stage {
         Ok(())
     }
 
-    /// Adds the steps of the stage to the report, marked as completed by an earlier run.
+    /// Adds the steps of the stage to the report, as completed by an earlier run.
     fn skip(&self, context: &Context, record: &mut RunRecord, results: &StageResults) {
         record.skipped(&self.steps(&context.job, results));
     }
 
-    /// Runs the stage. If an earlier run had already stored the whole result, adds the steps of the stage to the
-    /// report, marked as completed by an earlier run.
+    /// Runs the stage. If an earlier run has already stored the whole result, adds the steps of the stage to the
+    /// report, as completed by that run.
     ///
     /// # Errors
     /// Errors of [`Self::ensure`].
@@ -53,7 +53,7 @@ pub(crate) trait Stage {
     }
 }
 
-/// The results of a job's stages so far.
+/// The results that the stages of a job have produced so far.
 #[derive(Default)]
 pub(crate) struct StageResults {
     /// The graph or list that tasks compute on.

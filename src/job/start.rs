@@ -83,7 +83,8 @@ pub(crate) fn start(
     Ok((context, record))
 }
 
-/// Locks the workdir unless this process has the lock, and takes over the manifest in the workdir.
+/// Locks the workdir unless this process already has the lock, and takes over the manifest that an earlier run left
+/// there.
 fn lock_and_adopt(
     job: &Job,
     options: StartOptions,

@@ -52,10 +52,10 @@ pub struct JobStatus {
     pub workdir: PathBuf,
     /// Name of the job.
     pub job: String,
-    /// The name of the job in the given job file, if the job that the manifest records has another name.
+    /// Name of the job in the given job file, if it differs from the name of the job that computed the results.
     pub asked: Option<String>,
-    /// Tables whose keys differ between the results and the job file. Each element is a pair of texts: the table with
-    /// its keys as used for the results, and as in the job file.
+    /// Tables whose keys differ between the results and the job file. Each pair contains the table with its keys as
+    /// used for the results, and the table with its keys in the job file.
     pub differs: Vec<[String; 2]>,
     /// The state of the job.
     pub state: JobState,
@@ -63,7 +63,7 @@ pub struct JobStatus {
     pub owner: Option<Owner>,
     /// Seconds since the owner's last update. It is inexact if the clocks of hosts differ.
     pub silent_seconds: Option<f64>,
-    /// Why the last run ended early.
+    /// The reason why the last run ended early, if it did.
     pub stopped: Option<String>,
     /// Exit code of the last run, if it could record one.
     pub exit_code: Option<u8>,
@@ -78,7 +78,7 @@ pub struct JobStatus {
     pub stages: Vec<StageStatus>,
     /// Completed work units of the current task; `None` once the job is complete.
     pub units: Option<UnitsDone>,
-    /// Progress of the current stage, or else of the last one.
+    /// Progress of the current stage, or of the last one if none runs.
     pub now: Option<Status>,
     /// Results of completed tasks, as in the report.
     pub results: TaskResults,
@@ -171,7 +171,8 @@ impl JobPlace {
     }
 }
 
-/// Formats one side of each pair in `keys`, after the name of the table. Side 0 is the results, side 1 the job file.
+/// Formats one side of the pairs `keys` as text that begins with the name of the table. Side 0 contains the keys for
+/// the results, side 1 the keys in the job file.
 fn table_values(table: &str, keys: &[[String; 2]], side: usize) -> String {
     let values: Vec<&str> = keys.iter().map(|both| both[side].as_str()).collect();
     format!("[{table}] {}", values.join(", "))

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
 
-/// Returns the identity of a task's input.
+/// Returns the identity of a task's input, which its results depend on.
 fn contents(input: InputRef<'_>) -> Contents {
     match input {
         ByInput::Graph(graph) => Contents::of(&graph.info),

@@ -19,8 +19,8 @@ const SHOWN: usize = 100;
 /// file.
 const SHOWN_OF_BROKEN: usize = 10;
 
-/// End of the message about a duplicate key. Unlike other syntax errors, a duplicate key does not affect how the parser
-/// reads later lines.
+/// End of the parser's message about a duplicate key. Unlike other syntax errors, a duplicate key does not affect how
+/// the parser reads later lines.
 const TWICE: &str = "is given twice";
 
 /// Maximum number of characters to show of a line of the job file.
@@ -29,7 +29,7 @@ const WINDOW: usize = 110;
 /// A byte range in the job file or in a `--set` argument.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextSpan {
-    /// Index of the text: 0 is the job file, n is the n-th `--set`.
+    /// Index of the text that contains the range: 0 is the job file, n is the n-th `--set`.
     pub source: usize,
     /// Start of the range: a byte offset.
     pub start: usize,
@@ -38,7 +38,7 @@ pub struct TextSpan {
 }
 
 impl TextSpan {
-    /// Returns the byte range `span` of the text with index `source`.
+    /// Returns the byte range `span` in the text with index `source`: 0 is the job file, n is the n-th `--set`.
     pub fn new(source: usize, span: Range<usize>) -> Self {
         TextSpan { source, start: span.start, end: span.end }
     }
@@ -53,7 +53,7 @@ impl TextSpan {
 struct JobMistake {
     place: Option<TextSpan>,
     message: String,
-    /// True for a mistake in the TOML syntax, false for a mistake in the meaning.
+    /// True for a mistake in the TOML syntax, false for a wrong or missing key or value.
     syntax: bool,
 }
 
@@ -197,7 +197,7 @@ impl Diagnostics {
     }
 }
 
-/// Returns an excerpt of a long line around the character at index `column`, and the index of that character in the
+/// Returns an excerpt of a long line around the character at index `column`, and the index of that character within the
 /// excerpt.
 fn window(line: &str, column: usize) -> (String, usize) {
     let from = if column > WINDOW * 2 / 3 { column - WINDOW / 3 } else { 0 };

@@ -18,7 +18,7 @@ const COLUMNS: &str = "columns, such as [2, 3], [2, 3, 4], [\"src\", \"dst\"] or
 
 const ID: &str = "an id, such as 17 or \"name\"";
 
-/// A table of the job file, which may be absent.
+/// A table of a job file. The file may lack it.
 pub struct Section<'t> {
     name: String,
     table: Option<&'t TomlTable>,

@@ -4,18 +4,18 @@
 use super::diagnostics::Diagnostics;
 use super::field::{Field, Section};
 
-/// A key of a job file whose value is read as `T`.
+/// Definition of a key of a job file, whose value is read as `T`.
 pub struct Key<T: 'static> {
     name: &'static str,
     meaning: &'static str,
     kind: KeyKind<T>,
 }
 
-/// How the value of a key is read.
+/// How the value of a key is read, and which values it accepts.
 enum KeyKind<T: 'static> {
-    /// One of these words; the first is the default.
+    /// The value is one of these words. The first is the default.
     Choice(&'static [(&'static str, T)]),
-    /// Any value that the key's parser accepts.
+    /// The value is whatever the function `read` accepts.
     Other {
         /// The values that the key accepts, in words.
         values: &'static str,
@@ -28,7 +28,7 @@ enum KeyKind<T: 'static> {
     },
 }
 
-/// A key without the type of its value: its name, meaning, values and default, for documentation.
+/// Documentation of a key: its name, meaning, values and default. It does not depend on the type of the value.
 pub trait AnyKey: Sync {
     /// Returns the name of the key.
     fn name(&self) -> &'static str;
@@ -100,8 +100,8 @@ impl Key<bool> {
 }
 
 impl Key<()> {
-    /// Defines a key whose value the caller reads itself from the result of [`Self::field`]. `about` is (values,
-    /// default), each described in words or as TOML.
+    /// Defines a key whose value the caller reads itself, from the result of [`Self::field`]. `about` describes its
+    /// values and its default, in words or as TOML.
     pub const fn of_field(name: &'static str, about: (&'static str, &'static str), meaning: &'static str) -> Key<()> {
         Key::new(name, about, meaning, || (), |_, _| Some(()))
     }

@@ -4,11 +4,12 @@ use super::super::{Figure, Heat};
 use super::n;
 use maud::{Markup, html};
 
-/// Left edge, upper edge (`TOP`) and side length (`SIDE`) of the square of cells, in coordinate units.
+/// Left edge of the square that contains the cells of a heat map, in coordinate units. `TOP` is its upper edge, and
+/// `SIDE` its side length.
 const LEFT: f64 = 150.0;
 const TOP: f64 = 12.0;
 const SIDE: f64 = 400.0;
-/// Number of steps in the colour scale, which is next to the square.
+/// Number of steps of the colour scale that is drawn next to a heat map.
 const STEPS: usize = 20;
 /// Maximum number of row names or column names that are written next to a heat map.
 const NAMES: usize = 10;

@@ -6,7 +6,7 @@ use super::{Plot, dot, horizontal, n, series, vertical};
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Maximum number of points of a line that is drawn with dots.
+/// Maximum number of points of a line up to which each point is drawn as a dot, too.
 const DOTS: usize = 60;
 
 /// Draws lines. Returns the marks as SVG, and the height of the picture.

@@ -14,7 +14,7 @@ use maud::{Markup, PreEscaped, html};
 pub const STYLE: &str = include_str!("picture.css");
 /// Width of every picture, in coordinate units.
 const WIDTH: f64 = 760.0;
-/// Margin on the right of a plot.
+/// Width of the margin to the right of a plot, in coordinate units.
 const RIGHT: f64 = 20.0;
 /// Maximum number of characters of a name or a sentence in a chart.
 pub(super) const WORDS: usize = 300;
@@ -93,15 +93,15 @@ fn vertical(plot: &Plot, axis: &Axis, laid: &AxisLayout) -> Markup {
     }
 }
 
-/// Number of colours for series in the style sheet.
+/// Number of colours that the style sheet defines for the series of a chart.
 const COLOURS: usize = 12;
 
-/// Returns the CSS class that gives a series its colour.
+/// Returns the CSS class that selects the colour of the series with index `at`.
 fn series(at: usize) -> String {
     format!("s{}", at % COLOURS)
 }
 
-/// Width and height of a mark in the legend.
+/// Width and height, in coordinate units, of the mark of a series in the legend.
 const KEY: [f64; 2] = [22.0, 10.0];
 
 /// Draws the mark of a series in the legend with the same dashes or shape as in the picture, so that colour is not the

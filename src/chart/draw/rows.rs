@@ -5,11 +5,11 @@ use super::super::{Bars, Figure, SpanMark, Spread};
 use super::{Plot, horizontal, n, series};
 use maud::{Markup, html};
 
-/// Height of a row of a chart.
+/// Height of a row of a chart, in coordinate units.
 const ROW: f64 = 26.0;
-/// Height of the marks in a row.
+/// Height of the marks in a row, in coordinate units.
 const MARK: f64 = 16.0;
-/// Width reserved for names on the left of a plot.
+/// Width reserved for names to the left of a plot, in coordinate units.
 const NAMES: f64 = 150.0;
 /// Maximum number of characters of a name next to a plot; the table below contains the whole name.
 const NAME: usize = 20;

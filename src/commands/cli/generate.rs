@@ -13,7 +13,7 @@ use std::str::FromStr;
     gpugraph generate product a.txt b.txt -o product.u64\n  \
     gpugraph generate list --length 10000000 --kind swapped -o swapped.list")]
 pub struct GenerateArgs {
-    /// The kind of graph, or a list
+    /// What to generate: a kind of graph, or a linked list
     #[command(subcommand)]
     pub kind: GenerateKind,
 }
@@ -67,7 +67,7 @@ pub struct RandomArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
-    /// The output
+    /// Options for the output file: its path, its format and the number of threads
     pub output: OutputArgs,
 }
 
@@ -84,7 +84,7 @@ pub struct WeightedArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
-    /// The output
+    /// Options for the output file: its path, its format and the number of threads
     pub output: OutputArgs,
 }
 
@@ -98,7 +98,7 @@ pub struct PairsArgs {
     #[arg(long)]
     pub edges: Option<u64>,
     #[command(flatten)]
-    /// Weights, seed and output
+    /// Options for the weights, the seed and the output file
     pub more: WeightedArgs,
 }
 
@@ -124,7 +124,7 @@ pub struct RmatArgs {
     #[arg(short, default_value_t = Shape::QUADRANTS[3])]
     pub d: f64,
     #[command(flatten)]
-    /// Weights, seed and output
+    /// Options for the weights, the seed and the output file
     pub more: WeightedArgs,
 }
 
@@ -149,7 +149,7 @@ pub struct Ssca2Args {
     #[arg(long)]
     pub between: Option<f64>,
     #[command(flatten)]
-    /// Weights, seed and output
+    /// Options for the weights, the seed and the output file
     pub more: WeightedArgs,
 }
 
@@ -163,7 +163,7 @@ pub struct GridArgs {
     #[arg(long)]
     pub columns: u64,
     #[command(flatten)]
-    /// Weights, seed and output
+    /// Options for the weights, the seed and the output file
     pub more: WeightedArgs,
 }
 
@@ -178,7 +178,7 @@ pub struct ProductArgs {
     #[arg(long)]
     pub input_format: Option<String>,
     #[command(flatten)]
-    /// The output
+    /// Options for the output file: its path, its format and the number of threads
     pub output: OutputArgs,
 }
 
@@ -196,7 +196,7 @@ pub struct ListArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
-    /// The output
+    /// Options for the output file: its path, its format and the number of threads
     pub output: OutputArgs,
 }
 
@@ -214,7 +214,7 @@ pub struct OutputArgs {
     pub threads: usize,
 }
 
-/// Parses a thread count. Its maximum is the same as that of `limits.threads` in a job file.
+/// Parses a number of threads. The largest number is the same as for `limits.threads` in a job file.
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if threads <= MAX_THREADS => Ok(threads),

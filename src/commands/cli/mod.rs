@@ -22,7 +22,7 @@ use std::str::FromStr;
     3 bad input, 4 a stored file is corrupt, 5 workdir in use, or with finished results of another input, 6 out of disk, 7 a limit is too small, 8 a result failed \
     validation, 9 a GPU or rank was lost, 10 workdir can't be read or written, 75 stopped by a signal: run the same line again.")]
 pub struct Cli {
-    /// The command
+    /// The command to run
     #[command(subcommand)]
     pub command: Command,
 }

@@ -21,14 +21,15 @@ pub enum Algorithm {
     Wcc,
 }
 
-/// Rule by which the values of an algorithm are compared with a reference.
+/// How the result values of an algorithm are compared with a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// Each value must equal its reference.
+    /// Each value must equal the reference value.
     Exact,
-    /// Labels must partition the vertices into the same sets as the reference. The labels themselves may differ.
+    /// Labels must divide the vertices into the same sets as the labels in the reference. The labels themselves may
+    /// differ.
     Equivalence,
-    /// Each number may have a relative error of at most 0.0001.
+    /// Each number may differ from the reference by a relative error of at most 0.0001.
     Epsilon,
 }
 
@@ -99,7 +100,8 @@ impl Algorithm {
         }
     }
 
-    /// Returns the keys of the table [`Self::table`], with the parameters that the properties of `graph` name.
+    /// Returns the keys for the algorithm's job-file table ([`Self::table`]), with the parameters that the properties
+    /// of `graph` define.
     ///
     /// # Errors
     /// [`Error::Input`] if a parameter is missing or wrong.
@@ -125,7 +127,7 @@ impl Algorithm {
         Ok(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
-    /// Returns the rule by which the values are compared with a reference.
+    /// Returns how the result values are compared with a reference.
     pub fn comparison(self) -> Comparison {
         match self {
             Algorithm::Bfs | Algorithm::Cdlp => Comparison::Exact,
@@ -134,8 +136,8 @@ impl Algorithm {
         }
     }
 
-    /// Opens the column with the algorithm's result in `workdir`. For a search, it is the column of the source that
-    /// `graph` names.
+    /// Opens the column with the algorithm's result in `workdir`. For a search, it is the column for the source vertex
+    /// that the properties of `graph` define.
     ///
     /// # Errors
     /// Errors of [`MappedColumn::open`].

@@ -61,7 +61,7 @@ pub unsafe fn graphalytics(args: &GraphalyticsArgs) -> Result<()> {
     done.map_err(|e| benchmark.as_ref().and_then(|benchmark| benchmark.unknown_source(&e)).unwrap_or(e))
 }
 
-/// A graph of Graphalytics, with the algorithms to run on it.
+/// A Graphalytics graph, with the algorithms to run on it.
 struct Benchmark {
     graph: GraphProperties,
     algorithms: Vec<Algorithm>,

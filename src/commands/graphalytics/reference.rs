@@ -12,17 +12,17 @@ use std::path::Path;
 
 /// Maximum relative difference between a number and its reference.
 const EPSILON: f64 = 1e-4;
-/// Maximum number of mismatches that are described in text.
+/// Maximum number of differences that are described in text.
 const DESCRIBED: usize = 5;
-/// Number of lines of the reference between two checks for a stop request (a signal).
+/// Number of lines of the reference file after which the comparison checks whether a signal has requested it to stop.
 const STRIDE: u64 = 1 << 16;
 
-/// Differences between results and their reference.
+/// Differences between an algorithm's results and the reference.
 #[derive(Debug, Default)]
 pub struct Mismatches {
-    /// Number of mismatches.
+    /// Number of differences.
     pub count: u64,
-    /// Descriptions of the first five mismatches.
+    /// Descriptions of the first five differences.
     pub described: Vec<String>,
 }
 
@@ -120,17 +120,17 @@ fn is_match(found: VertexResult, expected: VertexResult) -> bool {
     }
 }
 
-/// Components that a job found, each with its label in the reference.
+/// The components that a job found, each with the label that the reference gives to its vertices.
 struct Components {
     /// Smallest vertex id of each component, in ascending order.
     smallest: Buffer<u64>,
-    /// Label of each component, in the same order; [`Self::NONE`] until a vertex of the component has been read from
-    /// the reference.
+    /// Reference label of each component, in the order of `smallest`; [`Self::NONE`] until a vertex of the component
+    /// has been read from the reference.
     labels: Buffer<u64>,
 }
 
 impl Components {
-    /// Placeholder for an unknown label; labels in references are smaller.
+    /// Placeholder for a label that is not known yet. Labels in references are smaller.
     const NONE: u64 = u64::MAX;
 
     /// Lists the components. `found[i]` is the smallest vertex id in the component of vertex `ids[i]`.
@@ -158,7 +158,7 @@ impl Components {
         None
     }
 
-    /// Adds a mismatch for each label that several components share.
+    /// Adds a difference for each reference label that several components share.
     fn compare_labels(mut self, mismatches: &mut Mismatches) {
         self.labels.sort_unstable();
         for two in self.labels.windows(2).filter(|two| two[0] == two[1] && two[0] != Components::NONE) {

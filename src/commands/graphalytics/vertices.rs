@@ -13,7 +13,8 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Vertices {
     ids: MappedColumn<u64>,
-    /// First guess for the next lookup: the row after the last row found. Most files list vertices in ascending order.
+    /// First guess for the row of the next vertex: the row after the last vertex found. Most files list vertices in
+    /// ascending order.
     next: usize,
 }
 

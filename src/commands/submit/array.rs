@@ -86,7 +86,7 @@ fn numbered(path: &Path, task: u64) -> PathBuf {
     path.to_str().map_or_else(|| path.to_owned(), |text| with(text, task).into())
 }
 
-/// Returns a `--set` override of `job.workdir` if the job file sets a workdir with `%a`; `None` for other workdirs.
+/// Returns an override of `job.workdir` (`--set`) if the job file sets a workdir with `%a`; `None` for other workdirs.
 /// The override is needed because a job script replaces `%a` only in overrides.
 pub(super) fn workdir_set(workdir: &Path) -> Option<String> {
     let text = workdir.to_str().filter(|text| text.contains("%a"))?;

@@ -18,8 +18,8 @@ use std::process::{Command, Stdio};
 
 /// Default number of cores per rank, if neither the job file nor the command line sets it.
 const CORES: u32 = 8;
-/// Factor in the default walltime, which is `TIMES` times the planned time, plus `STARTING` seconds for starting and
-/// saving. The plan is accurate to a factor of two on the machine on which its rates were measured.
+/// Factor in the default walltime, which is `TIMES` times the planned time plus `STARTING` seconds for starting and
+/// saving. A plan is accurate to a factor of two on the machine on which the rates of the cost model were measured.
 const TIMES: f64 = 3.0;
 const STARTING: f64 = 120.0;
 /// Maximum default walltime in seconds: a day. Queues prefer short jobs, and an unfinished job can be resumed by the
@@ -104,7 +104,7 @@ fn status(args: &SubmitArgs, array: Option<JobArray>) -> String {
     text
 }
 
-/// Returns a suggested fix if the scheduler has rejected a script with the message `why`.
+/// Returns advice for a user whose job script the scheduler has rejected with the message `why`.
 fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
     if scheduler == Scheduler::Pbs && why.contains("Unknown resource") && why.contains("gpus") {
         return "this site has defined no GPUs by that name: submit with --gpus 0 to count without one, or with --print \

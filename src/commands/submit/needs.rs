@@ -10,13 +10,14 @@ use crate::job::plan::{Plan, limits};
 use crate::memory::own_bytes;
 use std::sync::Arc;
 
-/// Memory in bytes that a rank uses beyond its limit: kernel buffers, and kernel data structures of its threads.
+/// Memory in bytes that a rank uses in addition to its memory limit: kernel buffers, and kernel data structures of its
+/// threads.
 const BESIDE: u64 = 4 << 20;
-/// Divisor for page tables: a job script requests 1 / `BESIDE_PART` of the memory limit for them. They take 1 / 512 of
-/// the mapped memory, so this is twice what they need.
+/// Divisor: a job script requests 1 / `BESIDE_PART` of a rank's memory limit for page tables. Page tables take 1 / 512
+/// of the mapped memory, so this is twice what they need.
 const BESIDE_PART: u64 = 256;
-/// Divisor: the process itself uses at most 1 / `OWN_PART` of the memory that its limit sets aside for it
-/// ([`own_bytes`]).
+/// Divisor: of the memory that a rank's limit reserves for the process itself ([`own_bytes`]), a job script requests
+/// all but 1 / `OWN_PART`, because the process does not use that part.
 const OWN_PART: u64 = 2;
 /// Memory in bytes that a node needs in addition to the memory of its ranks: 12 MiB of code (measured), and 10 MiB for
 /// the job's shell and the scheduler's daemon (a guess).
@@ -90,8 +91,8 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
     Ok(Some(PerNode { gpus, ranks }))
 }
 
-/// Returns the memory to request per node, in bytes. Each of its `ranks` ranks has `cores` cores and a limit of
-/// `limit` bytes; together they read `cached` bytes from the page cache.
+/// Returns the memory to request per node, in bytes. The node has `ranks` ranks with `cores` cores and a limit of
+/// `limit` bytes each, and together they read `cached` bytes from the page cache.
 pub(super) fn of_node(limit: u64, cached: u64, [ranks, cores, gpus]: [u32; 3]) -> u64 {
     let unused = own_bytes(limit, cores as usize) / OWN_PART;
     let of_rank = limit + limit / BESIDE_PART + BESIDE - unused;
@@ -107,12 +108,12 @@ pub(super) fn sets_memory(set: &str) -> bool {
     matches!(keys[..], ["limits"] | ["limits", "host_memory"])
 }
 
-/// Memory per node and time that a job needs, according to its plan.
+/// Memory per rank and per node, and time, that a job needs according to its plan.
 pub(super) struct NodeNeeds {
     /// Suggested host memory limit per rank, in bytes.
     pub memory: u64,
-    /// Size in bytes of the rows that the ranks of a node read in random order. Their files should stay in the page
-    /// cache.
+    /// Size in bytes of the rows that the ranks of a node read in random order. The files with these rows should stay
+    /// in the page cache.
     pub cached: u64,
     pub seconds: f64,
 }
@@ -154,9 +155,8 @@ impl NodeNeeds {
     }
 }
 
-/// Plans `job` for `ranks` ranks with `cores` cores each on `device`. Returns (job, machine, plan): the job and the
-/// machine are those for which the plan was made. If the plan needs more memory than this node has, the function
-/// assumes a node with enough memory.
+/// Plans `job` for `ranks` ranks with `cores` cores each on `device`. Returns the plan, and the job and the machine for
+/// which it was made. If the plan needs more memory than this node has, it is made for a node with enough memory.
 fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Result<(Job, Resources, Plan)> {
     let mut job = job.clone();
     job.limits.threads = cores as usize;

@@ -14,8 +14,8 @@ use std::time::Duration;
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Minimum and maximum of the grace period, in seconds. The job receives a signal to save its work this long before
-/// the end of the walltime. Between the two bounds, the grace period is a tenth of the walltime.
+/// Minimum and maximum of the grace period in seconds: the time between a signal to the job to save its work and the
+/// end of the walltime. Between the two bounds, the grace period is a tenth of the walltime.
 const GRACE: RangeInclusive<u64> = 20..=120;
 
 /// Values that differ between job scripts. Paths and arguments are already quoted for a shell.
@@ -47,7 +47,7 @@ pub(super) struct Script {
     pub seconds: f64,
 }
 
-/// Returns the file name ending of job scripts for a scheduler.
+/// Returns the file name extension of job scripts for a scheduler.
 pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     match scheduler {
         Scheduler::Pbs => "pbs",
@@ -55,7 +55,7 @@ pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     }
 }
 
-/// Quotes `text` as a single shell word. `what` names it in the error message.
+/// Quotes `text` as a single shell word. `what` names the text in the error message.
 ///
 /// # Errors
 /// [`Error::Usage`] for text that is not UTF-8 or contains a newline or another control character, because it can't be

@@ -4,7 +4,7 @@ use crate::graph::{Bins, Degrees, Layout};
 use crate::prepare::partition::Partition;
 use crate::process::progress::StageProgress;
 
-/// The blocks of a graph, and for each block that is not stored yet, the rank that builds it.
+/// The blocks of a graph, with the rank that builds each block that is not stored yet.
 pub(super) struct Assignment<'a> {
     pub(super) layout: &'a Layout,
     pub(super) builders: Vec<u32>,
@@ -14,7 +14,7 @@ pub(super) struct Assignment<'a> {
     pub(super) part: f64,
 }
 
-/// Inputs of the stage `sort`: the filled bins, and the blocks that this rank builds from them.
+/// Inputs of the stage `sort`: the bins, which contain unsorted edges, and the blocks that this rank builds from them.
 #[derive(Clone, Copy)]
 pub(super) struct SortInput<'a, 'p> {
     pub(super) assignment: &'a Assignment<'a>,

@@ -19,9 +19,9 @@ use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, RowFiles, StoreInfo};
 
-/// Opens the blocks of the graph, or builds the missing blocks in the stages `partition` and `sort`, which share bins
-/// in memory. `order` is the degree order if this run computed it. Returns the graph. If the degree order is still
-/// being written in the background, also returns a handle of that write. Collective.
+/// Opens the blocks of the graph. If blocks are missing, builds them first, in the stages `partition` and `sort`.
+/// `order` is the degree order if this run computed it. Returns the graph, and a handle of the write if the degree
+/// order is still being written in the background. Collective.
 ///
 /// # Errors
 /// Errors of the input, of memory limits and of the disk; [`Error::Stopped`].
@@ -73,7 +73,7 @@ pub(super) fn open_or_build(
     };
     let stored_already = log_stored(&wanted);
     if stored_already == 0 {
-        // None of the earlier blocks is left, so the rows that were derived from them are useless.
+        // No block of an earlier run is left, so the rows that it derived from its blocks are useless.
         [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
     }
     // Degrees are known now, so the plan is exact and no longer an upper bound.

@@ -26,14 +26,14 @@ use crate::{failpoint, size};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
-/// The edges from which blocks are built.
+/// The edges of a graph's input, cached in memory as far as they fit.
 pub(super) struct InputEdges<'a, 'm> {
     pub(super) input: &'a Input,
     pub(super) cache: &'a InputCache<'m>,
     pub(super) info: &'a InputInfo,
 }
 
-/// The result of building a graph's blocks.
+/// The blocks that a run has built, and the degree order if it is still being written.
 pub(super) struct BuiltGraph {
     pub(super) stored: StoreInfo,
     /// The blocks, if they remain in memory.
@@ -151,8 +151,8 @@ fn partition_stage<'m>(
     })
 }
 
-/// Distributes the edges of this rank's share of the input to bins, on this rank or other ranks. Returns the results
-/// of the scan, and the number of self-loops in the share.
+/// Distributes the edges of this rank's share of the input to bins, on this rank or other ranks. Returns what the scan
+/// of the share found, and the number of self-loops in the share.
 fn place_edges(
     context: &Context,
     InputEdges { input, info, .. }: &InputEdges<'_, '_>,
@@ -296,9 +296,9 @@ fn sort_to_blocks(
     Ok(written)
 }
 
-/// Returns (sizes, total). The sizes describe how this rank divides its memory between the map from ids to vertices,
-/// bins and sorting. The total is the size of that memory in bytes, including memory that is already reserved for the
-/// map, cached input and messages to other ranks.
+/// Returns how this rank divides its memory between the map from ids to vertices, bins and sorting. Also returns the
+/// size of that memory in bytes; it includes memory that the map, cached input and messages to other ranks already
+/// occupy.
 fn shares(
     context: &Context,
     InputEdges { input, cache, info }: &InputEdges<'_, '_>,

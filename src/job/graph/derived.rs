@@ -17,27 +17,27 @@ use std::path::Path;
 
 /// One kind of derived rows: the upper half, or merged rows (all neighbours).
 pub(crate) trait DerivedRows {
-    /// Name of the stage that builds these rows, in the manifest and the report.
+    /// Name, in the manifest and the report, of the stage that builds the derived rows.
     const STAGE: &'static str;
-    /// The half (lower or upper) that appears in the names of these rows' block files.
+    /// The half whose name, lower or upper, appears in the names of the block files of the derived rows.
     const HALF: Half;
-    /// Statistics of these rows, as the manifest records them.
+    /// Statistics of the derived rows, as the manifest records them.
     type Info: Serialize + DeserializeOwned;
 
-    /// Returns true if a task of `job` needs these rows, given whether the graph is directed (`direction`).
+    /// Returns true if a task of `job` needs the derived rows. `direction` is the direction of the graph's edges.
     fn is_needed(job: &Job, direction: Direction) -> bool;
 
-    /// Returns true if the rows are already part of `graph`, because an earlier task of the session needed them. If
-    /// tasks of `job` read weights that `graph` has, the rows must have weights, too.
+    /// Returns true if `graph` already has the derived rows, because an earlier task of the session needed them. If a
+    /// task of `job` reads weights and `graph` has weights, the rows must have weights, too.
     fn is_open(job: &Job, graph: &Graph) -> bool;
 
-    /// Returns the files of these rows of `graph` below `folder`, their division into blocks, and the weights that
-    /// `job` needs for these rows. `folder` is a graph's folder, and `runs` contains the degrees of the graph's
-    /// vertices, run-length encoded.
+    /// Returns the files of the derived rows below `folder`, their division into blocks, and the weights that `job`
+    /// reads with them. `folder` is the folder of the job's own graph or of a kept graph, and `runs` contains the
+    /// degrees of the vertices of `graph`, run-length encoded.
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> DerivedPlace;
 
-    /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the rows must be stored in
-    /// files instead; in that case the graph's own blocks have been moved to files, too.
+    /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the derived rows must be
+    /// stored in files instead; the graph's blocks have then been moved to files, too.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`].
@@ -45,7 +45,7 @@ pub(crate) trait DerivedRows {
         Ok(false)
     }
 
-    /// Returns true if all files of these rows, except those of blocks and weights, are intact. Collective.
+    /// Returns true if all files of the derived rows, except those of blocks and weights, are intact. Collective.
     ///
     /// # Errors
     /// Errors of reading the folder.
@@ -53,7 +53,7 @@ pub(crate) trait DerivedRows {
         Ok(true)
     }
 
-    /// Builds those blocks of these rows for which `wanted` is true. Collective.
+    /// Builds the blocks of the derived rows for which `wanted` is true. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`], and errors of the graph's blocks.
@@ -65,21 +65,21 @@ pub(crate) trait DerivedRows {
         wanted: &[bool],
     ) -> Result<()>;
 
-    /// Opens the stored rows and attaches them to `graph`.
+    /// Opens the stored derived rows and attaches them to `graph`.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn open(context: &Context, graph: &mut Graph, place: &DerivedPlace) -> Result<()>;
 
-    /// Returns the statistics of these rows. They must be attached to `graph`.
+    /// Returns the statistics of the derived rows, which must be attached to `graph`.
     fn info(graph: &Graph, place: &DerivedPlace) -> Self::Info;
 
-    /// Returns the weights that are stored next to these rows. `info` contains the statistics of the rows from the
-    /// manifest.
+    /// Returns the weights that are stored with the derived rows. `info` contains the statistics of the rows, as the
+    /// manifest records them.
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
 
-    /// Removes the files of these rows from `folder`, a graph's folder. `info` contains the statistics of the rows,
-    /// as the run that built them recorded them in the manifest.
+    /// Removes the files of the derived rows from `folder`, the folder of a graph. `info` contains the statistics of
+    /// the rows, as the manifest records them.
     ///
     /// # Errors
     /// [`crate::Error::Io`].
@@ -94,7 +94,7 @@ pub(crate) struct DerivedPlace {
 }
 
 impl DerivedPlace {
-    /// Returns (missing, intact): for each block whether it must be built, and whether all files of the rows are
+    /// Returns for each block of the derived rows whether it must be built, and then whether all files of the rows are
     /// intact. Collective.
     fn check_files<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
         let DerivedPlace { rows: RowFiles { folder, key }, layout, weights } = self;
@@ -138,13 +138,12 @@ impl<D: DerivedRows> Stage for D {
     }
 }
 
-/// Returns the degrees of the graph's vertices, run-length encoded.
 fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
     context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
 }
 
-/// Opens the rows `D` of `graph` if they are intact. Otherwise builds what is missing, in the job's own workdir.
-/// Returns true if nothing was missing. Collective.
+/// Opens the derived rows `D` of `graph` if they are intact. Otherwise builds what is missing, in the job's own
+/// workdir. Returns true if nothing was missing. Collective.
 fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, graph: &mut Graph) -> Result<bool> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {
@@ -171,7 +170,8 @@ fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, grap
     Ok(false)
 }
 
-/// Removes the rows `D` from the job's own workdir, and the entry of their stage from the manifest. Collective.
+/// Removes the derived rows `D` from the job's own workdir, and the record of their stage from the manifest.
+/// Collective.
 ///
 /// # Errors
 /// [`crate::Error::Io`].

@@ -13,7 +13,7 @@ use crate::job::state::lock::Reader;
 use crate::prepare::prepared::Graph;
 use std::path::PathBuf;
 
-/// The stage that opens a kept graph. It builds nothing.
+/// The stage that opens the graph that another job kept in its workdir. It builds nothing.
 pub(crate) struct KeptGraph {
     /// Workdir of the job that kept the graph.
     pub(crate) workdir: PathBuf,
@@ -43,7 +43,7 @@ impl Stage for KeptGraph {
         Ok(true)
     }
 
-    /// Removes the rows that this job derived from the graph. The graph itself remains.
+    /// Removes the rows that this job derived from the kept graph. The kept graph itself remains.
     fn remove(&mut self, context: &Context, record: &mut RunRecord) -> Result<()> {
         derived::remove::<transpose::UpperHalf>(context, record)?;
         derived::remove::<merge::MergedRows>(context, record)

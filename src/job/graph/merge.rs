@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Name of the stage `merge` in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::MERGE_STAGE;
-/// Name of the subfolder for merged rows in the graph's folder.
+/// Folder of the merged rows, inside the graph's folder.
 const FOLDER: &str = "undirected";
 
 /// Returns the files for the merged rows of the directed graph `graph` below `folder`, and the division of these rows

@@ -7,7 +7,7 @@ use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed, gpu};
 use crate::process::progress::StageProgress;
 
-/// The inputs for building the upper half of a graph's rows.
+/// What to build of the upper half of a graph's rows: the graph, the missing blocks, and the destination.
 pub(super) struct Upper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) layout: &'a Layout,

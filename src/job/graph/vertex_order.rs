@@ -74,7 +74,7 @@ fn is_stored(context: &Context, info: &InputInfo) -> Result<bool> {
     })
 }
 
-/// The first pass over the edges, and the ordering of the vertices by the degrees that it counts.
+/// The first pass over the edges, which counts degrees, and the ordering of the vertices by degree.
 struct OrderingPass<'s, 'm> {
     context: &'s Context,
     record: &'s mut RunRecord,
@@ -85,7 +85,6 @@ struct OrderingPass<'s, 'm> {
 }
 
 impl OrderingPass<'_, '_> {
-    /// Runs the stages `ingest` and `relabel`.
     fn run(&mut self) -> Result<(InputInfo, OrderWriter)> {
         let OrderingPass { context, input, cache, identity, .. } = *self;
         context.on_leader(|| Reader::refuse(&context.job.workdir))?;
@@ -178,8 +177,8 @@ impl OrderingPass<'_, '_> {
         Ok((info, order))
     }
 
-    /// Returns the type, checksum and keys of the weights of the graph whose hash is `content`; `None` if the job's
-    /// graph stores no weights.
+    /// Returns the description of the weights of the graph whose hash is `content`: their type, their checksum, and
+    /// keys that identify them. Returns `None` if the job's graph stores no weights.
     fn weights(&self, content: u64, found: &Ingested) -> Result<Option<GraphWeights>> {
         let job = &self.context.job;
         if !job.carries_weights() {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A run to compare, with the contents of its workdir.
+/// One of the runs to compare, with the contents of its workdir.
 struct ComparedRun {
     name: String,
     seen: WorkdirContents,
@@ -95,7 +95,7 @@ impl ComparedRun {
     }
 }
 
-/// Returns each name once, in order of first appearance.
+/// Returns the names in `all` without duplicates, in order of first appearance.
 fn unique<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names = Vec::new();
     for name in all {

@@ -11,9 +11,9 @@ pub struct Page {
     pub title: String,
     /// State of the job, in a word or two.
     pub state: String,
-    /// Whether the state is good, bad, or neither yet.
+    /// Whether the state is good, bad, or still open.
     pub mood: Severity,
-    /// A sentence about the work that was done.
+    /// A sentence about what was computed, on which input and machine, and in which time.
     pub lead: String,
     /// Sentences about missing or damaged files, and errors.
     pub notices: Vec<String>,
@@ -31,11 +31,11 @@ pub struct Page {
     pub footer: String,
 }
 
-/// Assessment of a job's state.
+/// Assessment of a job's state, which selects the colour of the state in the report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// All is well.
+    /// The job is complete, or the compared runs do not differ in a way that matters.
     Good,
     /// Something failed.
     Bad,
@@ -59,7 +59,7 @@ pub struct PageSection {
     pub tables: Vec<(String, Table)>,
     /// Charts of the section.
     pub figures: Vec<Figure>,
-    /// Table for the first chart, if there are more numbers than the chart shows.
+    /// Table shown in place of the numbers of the first chart; `None` if those numbers are shown.
     pub numbers: Option<Table>,
 }
 
@@ -69,7 +69,7 @@ impl PageSection {
         PageSection { id: id.to_owned(), title: title.to_owned(), ..PageSection::default() }
     }
 
-    /// Returns the separate table for the chart at index `at`; `None` if it has none.
+    /// Returns the table shown in place of the numbers of the chart at index `at`; `None` if those numbers are shown.
     pub fn numbers_of(&self, at: usize) -> Option<&Table> {
         self.numbers.as_ref().filter(|_| at == 0)
     }

@@ -6,7 +6,7 @@ use super::workdir_contents::WorkdirContents;
 use crate::chart::{Axis, Bars, Figure, Marks, Table, TableColumn, Unit};
 use serde_json::Value;
 
-/// Maximum number of ranks that are shown.
+/// Maximum number of ranks in the section.
 const MOST: usize = 200;
 
 /// The hardware that does the work of a rank: its CPU cores or its GPU.
@@ -19,7 +19,8 @@ pub(super) enum RankWorker {
 }
 
 impl RankWorker {
-    /// Returns for each rank the time in seconds that this hardware was busy in a stage of the last run, if known.
+    /// Returns for each rank the time in seconds for which its CPU cores or its GPU, whichever `self` is, were busy in
+    /// a stage of the last run; `None` if not known.
     fn times(self, stage: &Value) -> Option<Vec<f64>> {
         let key = match self {
             RankWorker::Processors => "cpu_seconds",
@@ -28,8 +29,8 @@ impl RankWorker {
         Some(stage[key].as_array()?.iter().filter_map(number).collect())
     }
 
-    /// Returns the busy fraction of this hardware in `stage` on one rank, given that it was busy for `time` seconds.
-    /// `None` if the time of the stage is unknown.
+    /// Returns the fraction of the time of `stage` for which the CPU cores or the GPU of a rank were busy, if they were
+    /// busy for `time` seconds. Returns `None` if the time of the stage is unknown.
     fn share(self, seen: &WorkdirContents, stage: &Value, time: f64) -> Option<f64> {
         let run = seen.metrics.runs.last();
         let each = match self {

@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("style.css");
 /// Only the inline style and the empty icon are allowed.
 const POLICY: &str =
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-/// Maximum number of characters of a sentence.
+/// Maximum length of a sentence in the report, in characters. Longer sentences are cut.
 const SENTENCE: usize = 1000;
 
 fn shown(text: &str) -> String {

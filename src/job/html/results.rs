@@ -10,11 +10,11 @@ use crate::results::about::ColumnShape;
 use crate::results::edges as edge_files;
 use serde_json::Value;
 
-/// Maximum number of rows shown of an array in a result.
+/// Maximum number of table rows for an array in a result. Further elements of the array are not shown.
 const MOST: usize = 64;
-/// Names of fields that identify what a row of a table is about. Such a field becomes the first column.
+/// Names of fields that say what a row of a table is about. A field with such a name becomes the first column.
 const NAMES: [&str; 5] = ["source", "name", "kind", "step", "from"];
-/// Maximum number of columns shown of an array in a result.
+/// Maximum number of columns of a table for an array in a result.
 const COLUMNS: usize = 16;
 /// Maximum number of trials that are drawn as bars.
 const BARS: usize = 20;
@@ -112,7 +112,7 @@ fn edges(input: &Value, graph: &Value) -> Option<Figure> {
     Some(Figure::new("Edges of the input", caption, axes, Marks::Bars(bars)))
 }
 
-/// Returns a value as a cell of a table whose rows have different units.
+/// Returns `value` as a table cell that includes its unit, for a table whose rows have different units.
 fn words(value: &Value, unit: Unit) -> Cell {
     match (unit, cell(value)) {
         (Unit::Text, text) | (Unit::Count, text @ Cell::Whole(_)) => text,

@@ -10,7 +10,7 @@ use crate::process::metrics::{RunMetrics, Sample};
 use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Maximum number of stages in a table.
+/// Maximum number of stages in a table of the report.
 const MOST: usize = 200;
 
 /// Maps runs and samples to a common time axis, in seconds since the first run of the job started.

@@ -101,9 +101,9 @@ impl Usage<'_> {
         self.figure("Host memory", caption, Axis::linear("memory", Unit::Bytes), lines)
     }
 
-    /// Returns (line, maximum): the chart line of a transfer rate, and a horizontal line at the maximum rate. The
-    /// second is `None` unless the samples of a run cover at least [`SPAN`] milliseconds. `kib` is called with a
-    /// sample, and returns the number of KiB that were transferred during that sample.
+    /// Returns the chart line of a transfer rate, and a horizontal line at the maximum rate. The second is `None`
+    /// unless the samples of a run cover at least [`SPAN`] milliseconds. `kib` returns the number of KiB that were
+    /// transferred during a sample.
     fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
         let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
         let highest = fastest(&self.samples, kib);
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_highest_rate_is_over_half_a_second_within_one_run() {
         let sample = |run: u64, length: u64, read: u64| Sample { run, length, read, ..Sample::default() };
-        // A burst of 50 ms, a second of 1 MiB/s, and a burst that ends in another run.
+        // The samples of this test: a burst of 50 ms, a second at 1 MiB/s, and a burst that ends in another run.
         let samples =
             [sample(1, 50, 1000), sample(1, 450, 0), sample(1, 1000, 1024), sample(1, 100, 9000), sample(2, 400, 9000)];
         let timed: Vec<(f64, &Sample)> = samples.iter().map(|sample| (0.0, sample)).collect();

@@ -3,7 +3,7 @@
 use crate::chart::{Cell, Table, TableColumn, Unit};
 use serde_json::Value;
 
-/// Maximum number of fields of an object that are shown.
+/// Maximum number of fields of a JSON object that are shown.
 const MOST: usize = 100;
 
 /// Returns a value as a number; `None` unless it is a finite number.

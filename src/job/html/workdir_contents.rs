@@ -19,11 +19,10 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes that are read at the end of the log.
+/// Number of bytes that are read from the end of the log.
 const LOG_BYTES: u64 = 256 << 10;
-/// Maximum number of log lines that are shown.
 const LOG_LINES: usize = 60;
-/// Maximum number of characters that are shown of a log line.
+/// Maximum number of characters of a log line that are shown.
 const LINE: usize = 300;
 
 /// State of a job.

@@ -107,8 +107,8 @@ pub fn read_ahead(spec: &InputSpec) {
     let _ = std::thread::Builder::new().name("ahead".into()).spawn(begin);
 }
 
-/// Returns the input with the size that `input.expect` declares, if its files are not available here or are streams.
-/// Otherwise returns `None`.
+/// Returns the input with the size that `input.expect` declares, if its files are missing on this machine or are
+/// streams. Otherwise returns `None`.
 ///
 /// # Errors
 /// [`Error::Input`] for files of unknown format.
@@ -158,8 +158,8 @@ pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
     Ok(key_of(input, keys, input.identity()?))
 }
 
-/// Returns [`version_key`] without the version of the edges: it depends on how the input is read, and on the file
-/// that lists its vertices.
+/// Returns a key that depends on how the input is read and on the file that lists its vertices, but not on the edges,
+/// unlike [`version_key`].
 ///
 /// # Errors
 /// [`Error::Input`] if the list of vertices can't be read.
@@ -177,9 +177,9 @@ fn key_of(input: &Input, keys: &InputKeys, identity: u64) -> u64 {
     }
 }
 
-/// Describes how the bytes of the input are read, because the same bytes yield different edges if they are read in
-/// another way. Each element is (format, number of consecutive files in this format); the columns are part of the
-/// format if it is text. Other keys of `[input]` that affect reading follow as elements with the number 0.
+/// Describes how the bytes of the input are read, because the same bytes yield other edges if they are read in another
+/// way. Each element is (format, number of consecutive files in this format); for text, the format includes the
+/// columns. Elements with the number 0 follow for other keys of `[input]` that affect reading.
 pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
     let mut runs: Vec<(String, u64)> = Vec::new();
     for format in input.parts().iter().map(Part::reading) {

@@ -61,8 +61,8 @@ pub(crate) fn check_weights(job: &Job, manifest: &Manifest, content: u64, weight
     }
 }
 
-/// Returns an error if the workdir contains complete results of algorithms that the job does not request, and the
-/// first id (0 or 1) of these results is not `first_id`, the first id of the job. The job would not recompute them.
+/// Returns an error if the workdir contains complete results of algorithms that the job does not request, and these
+/// results have another first id (0 or 1) than `first_id`, that of the job. The job would not recompute them.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -73,9 +73,9 @@ pub(crate) fn check_first_id(job: &Job, manifest: &Manifest, first_id: FirstId) 
     if manifest.tasks.iter().any(is_other) { Err(refusal(job, manifest, None, &job.input)) } else { Ok(()) }
 }
 
-/// Returns an error if the job reads the input differently from the job that computed the results. Keys of `[input]`
-/// that are written differently but have the same effect are accepted, even if the input has a new modification time.
-/// `before` contains the statistics of the input as it was read then.
+/// Returns an error if the job reads the input differently from the job that computed the results. Differences in
+/// `[input]` that have no effect are accepted, even if the input has a new modification time. `before` contains the
+/// statistics of the input when the results were computed.
 ///
 /// # Errors
 /// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.

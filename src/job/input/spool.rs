@@ -177,14 +177,15 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
     Ok((named, copied))
 }
 
-/// Records in the manifest that the copies are no longer needed; [`remove_unnoted`] then removes them.
+/// Records in the manifest that the copies of the input streams are no longer needed; [`remove_unnoted`] then removes
+/// them.
 pub(crate) fn done_with(manifest: &mut Manifest) {
     if let Some(spool) = &mut manifest.spool {
         spool.there = false;
     }
 }
 
-/// Removes the copies, unless the manifest records that they are needed. Other files remain.
+/// Removes the copies of the input streams, unless the manifest records that they are needed. Other files remain.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -9,9 +9,9 @@ use crate::prepare::partition::route::Route;
 const PART: u64 = 16;
 /// Divisor: the buffer of collective operations uses at most 1/`SCRATCH_PART` of a rank's memory limit.
 const SCRATCH_PART: u64 = 32;
-/// Minimum size of the buffer of collective operations, in bytes. With a smaller buffer they are slow.
+/// Minimum size of the buffer of collective operations, in bytes. With a smaller buffer these operations are slow.
 const LEAST_SCRATCH: u64 = 1 << 20;
-/// Number of 32-bit words per message: the smallest possible, the smallest efficient, and the largest number.
+/// Lengths of a message in 32-bit words: the shortest possible, the shortest efficient, and the longest.
 const WORDS: [usize; 3] = [1 << 10, 1 << 12, 1 << 16];
 
 /// Memory that a rank needs for MPI and for messages to other ranks.
@@ -22,7 +22,7 @@ pub struct CommMemory {
     threads: usize,
     /// Memory in bytes that MPI itself uses.
     mpi: u64,
-    /// The part of `mpi` in bytes that is only estimated, because MPI has not started. MPI may need less.
+    /// The part of `mpi`, in bytes, that is estimated because MPI has not started. MPI may need less.
     estimated: u64,
     /// Size in bytes of the buffer for collective operations.
     scratch: u64,
@@ -66,7 +66,8 @@ impl CommMemory {
         comm_memory
     }
 
-    /// Makes messages shorter, then fewer, then even shorter. Returns false if they can't be reduced further.
+    /// Makes the messages between ranks smaller: first shorter, then fewer, then shorter still. Returns false if they
+    /// are already as short and as few as possible.
     fn shrink(&mut self) -> bool {
         let MessageLimits { words, outgoing, incoming, takers } = &mut self.messages;
         if *words > WORDS[1] {
@@ -82,13 +83,13 @@ impl CommMemory {
         true
     }
 
-    /// Returns the memory that the same ranks would need with a limit of `host_memory` bytes each.
+    /// Returns the communication memory of the same ranks under a limit of `host_memory` bytes each.
     pub(crate) fn at(&self, host_memory: u64) -> CommMemory {
         let CommMemory { ranks, nodes, threads, mpi, estimated, .. } = *self;
         CommMemory { estimated, ..CommMemory::new(ranks, nodes, threads, mpi, host_memory) }
     }
 
-    /// Returns this memory without the part that is only estimated; `None` if no part is.
+    /// Returns the communication memory without its estimated part; `None` if nothing is estimated.
     pub(crate) fn certain(&self) -> Option<CommMemory> {
         let certain = CommMemory { mpi: self.mpi - self.estimated, estimated: 0, ..*self };
         (self.estimated > 0).then_some(certain)

@@ -8,7 +8,8 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{Contents, task_key};
 use crate::prepare::prepared::{StoreInfo, UpperInfo};
 
-/// The parts of a job that are complete: by earlier runs, or by this run before its plan is made.
+/// Which parts of a job are complete: those that earlier runs completed, and those that this run completed before it
+/// makes its plan.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CompletedWork {
     /// True if the degree order is complete.

@@ -48,8 +48,9 @@ pub(crate) const MERGE_STAGE: &str = "merge";
 /// Time in nanoseconds that a thread takes per edge to merge rows (not measured yet).
 const MERGE: f64 = 8.0;
 
-/// Time per edge, which grows as tables outgrow the caches. It is `cached` nanoseconds for tables of up to `ids` ids,
-/// and `doubling` nanoseconds more for each doubling of the number of ids beyond that.
+/// Time that a thread takes per edge. It is `cached` nanoseconds if tables have up to `ids` ids, and `doubling`
+/// nanoseconds more for each doubling of the number of ids beyond that, because the tables then no longer fit in the
+/// caches.
 struct CacheModel {
     cached: f64,
     doubling: f64,
@@ -57,7 +58,7 @@ struct CacheModel {
 }
 
 impl CacheModel {
-    /// Returns the time in nanoseconds that one thread takes per edge with tables of `ids` ids.
+    /// Returns the time in nanoseconds that a thread takes per edge if tables have `ids` ids.
     fn nanoseconds(&self, ids: f64) -> f64 {
         self.cached + self.doubling * (ids / self.ids as f64).log2().max(0.0)
     }
@@ -80,8 +81,8 @@ impl Preparers {
         (self.ranks * self.threads) as f64
     }
 
-    /// Returns the time in seconds that all ranks together take for `edges` edges with tables of `ids` ids. `thread`
-    /// is the time that a thread takes per edge, and `gpu` is the number of edges that a GPU prepares per second.
+    /// Returns the time in seconds in which all ranks together process `edges` edges with tables of `ids` ids. `thread`
+    /// is the time that a thread takes per edge, and `gpu` the number of edges that a GPU processes per second.
     fn preparing(&self, edges: u64, ids: u64, thread: &CacheModel, gpu: f64) -> f64 {
         match self.on_gpu {
             true => edges as f64 / gpu / self.ranks as f64,

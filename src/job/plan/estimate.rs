@@ -21,16 +21,15 @@ use std::sync::Arc;
 /// Total size in bytes of manifest, report, log and status (upper bound).
 pub(crate) const SMALL_FILES: u64 = 256 << 10;
 
-/// Uncertainty of the estimated work of an algorithm before degrees are known: it likely differs from the actual work
-/// by at most this factor.
+/// Factor by which the estimated work of an algorithm may differ from the actual work while degrees are not known.
 const UNSURE: f64 = 1.6;
 
 /// The sizes from which costs are computed: upper bounds, or exact sizes once degrees are known.
 pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
-    /// Numbers of edges, ids and threads of a rank, and the sizes of its buffers. The memory of the rank for
-    /// partition and sort is computed from them.
+    /// Numbers of edges, ids and threads of a rank, and the sizes of its buffers, from which the memory of the stages
+    /// `partition` and `sort` is computed.
     pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index must fit in memory.
     pub(crate) may_be_sparse: bool,
@@ -38,7 +37,8 @@ pub(crate) struct JobSize<'a> {
     pub(crate) lists_weights: bool,
     pub(crate) runs: u64,
     pub(crate) sizes: Result<Sizes, u64>,
-    /// Minimum memory in bytes for partitioning (in addition to edges in flight between ranks), and for sorting.
+    /// Minimum memory in bytes for the stage `partition`, without edges in flight between ranks, and for the stage
+    /// `sort`.
     pub(crate) least: [u64; 2],
     /// Number of blocks; approximate until degrees are known.
     pub(crate) blocks: u64,
@@ -57,7 +57,7 @@ pub(crate) struct TaskCost {
 }
 
 impl TaskCost {
-    /// Returns the cost of every task of the job on an input of this size.
+    /// Returns the cost of every task of the job on an input of the size `size`.
     pub(crate) fn of_all(job: &Job, machine: &Resources, size: SizeRef<'_, '_>) -> Vec<TaskCost> {
         let graph = size.graph();
         let packing = graph.and_then(|of| Packing::of(machine, job, (of.edges, of.vertices, of.direction)));
@@ -79,8 +79,8 @@ impl TaskCost {
         of_tasks.flatten().max().unwrap_or(0).max(gpu::LEAST_MEMORY)
     }
 
-    /// Returns a planned stage for each task in `all`; its `disk` is the number of bytes that the task writes. The
-    /// estimated work of a task is likely right within a factor of `unsure`.
+    /// Returns a planned stage for each task in `all`. The field `disk` of a stage is the number of bytes that its task
+    /// writes. The estimated work of a task is likely right within a factor of `unsure`.
     pub(crate) fn stages(all: &[TaskCost], machine: &Resources, clock: &TimeModel, unsure: f64) -> Vec<PlannedStage> {
         let stage = |(place, TaskCost { name, resources, cost, .. }): (usize, &TaskCost)| PlannedStage {
             name,
@@ -124,10 +124,10 @@ impl JobSize<'_> {
         let index = looking_up(self.may_be_sparse, self.graph.ids, false);
         let samples = ingest::samples_bytes(threads, input);
         let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
-        // The threads use counters of their own, which are as large as the limit allows.
+        // Each thread counts degrees in counters of its own if memory suffices; otherwise threads have fewer counters.
         let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
         let least = if input.has_names() { Names::least_bytes(threads) } else { sorted_list::least_bytes(threads) };
-        // If there is a list of vertices, ids come from that list, not from the edges.
+        // If the input has a list of vertices, ids come from that list, not from the edges.
         let listed = input.vertices.as_ref().map_or(reading, |list| list.scratch_bytes(threads));
         let dictionary = if self.may_be_sparse { listed + least } else { 0 };
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
@@ -156,8 +156,9 @@ impl JobSize<'_> {
         };
         let [least_partition, least_sort] = self.least;
 
-        // Sizes on the disk in bytes. `ids` is for the list of sparse or string ids, and for small files. `order` is
-        // for everything stored before the blocks. `blocks` is for everything stored once the blocks are complete.
+        // Sizes in bytes on the disk: `ids` of the list of sparse or string ids and of small files, `order` of
+        // everything that is stored before the blocks, and `blocks` of everything that is stored once the blocks are
+        // complete.
         let text = input.most_text_bytes();
         let ids = match self.graph.sparse {
             true if input.has_names() => Names::stored_bytes(self.graph.ids, text),
@@ -175,8 +176,8 @@ impl JobSize<'_> {
             None => (spilled, 0),
         };
 
-        // Bytes that ranks send for an array if every rank gathers the shares of all others, or sends its share to
-        // all others.
+        // Number of bytes that ranks send for an array of 32-bit numbers, if every rank gathers the shares of all
+        // others or sends its share to all others.
         let others = machine.ranks as u64 - 1;
         let shared = |entries: u64| others * 4 * entries;
         let moved = edge_bytes(self.demand.weighted) * self.graph.edges / machine.ranks as u64 * others;
@@ -235,7 +236,7 @@ impl JobSize<'_> {
     fn spilled_by(&self, ranks: usize) -> u64 {
         let by_largest_rank = match self.sizes {
             Ok(sizes) => sizes.spill,
-            // Memory is too small for any division, so a rank may have to spill all its edges.
+            // The memory is too small for `partition` and `sort`, so a rank may have to spill all its edges.
             Err(_) => edge_bytes(self.demand.weighted) * (self.demand.edges + LINE as u64),
         };
         let full_ranks = 1.125 * self.graph.edges as f64 / self.demand.edges.max(1) as f64;

@@ -18,8 +18,8 @@ use crate::prepare::weight_list::WeightCodes;
 /// Page size in bytes. Files occupy whole pages on the disk.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns the numbers of edges, ids and threads of a rank, and the sizes of its buffers. The memory of the rank for
-/// partition and sort is computed from them. The rank receives about the fraction `part` of all edges.
+/// Returns the numbers of edges, ids and threads of a rank, and the sizes of its buffers, from which the memory of the
+/// stages `partition` and `sort` is computed. The rank receives about the fraction `part` of all edges.
 pub(crate) fn needs(
     info: &InputInfo,
     input: &Input,
@@ -47,8 +47,8 @@ pub(crate) fn share_of(edges: u64, part: f64) -> u64 {
     if part < 1.0 { (edges as f64 * (1.125 * part).min(1.0)) as u64 } else { edges }
 }
 
-/// Returns (size of the cached input, peak memory of the second pass with this cache), both in bytes. The cache
-/// stores input between the two passes, at most `most` bytes, in slabs of `slab` bytes. The first pass needs
+/// Returns the size in bytes of the input that is cached between the two passes, and the peak memory in bytes of the
+/// second pass with this cache. The cache has at most `most` bytes, in slabs of `slab` bytes. The first pass needs
 /// `first_pass` bytes of memory.
 pub(crate) fn kept(
     most: u64,
@@ -94,8 +94,8 @@ pub(crate) fn weights_bytes(edges: u64, blocks: u64, weighted: bool) -> u64 {
     if weighted { 4 * edges + (stored_weights::body_bytes(0) + 128 + PAGE) * blocks } else { 0 }
 }
 
-/// Returns the input as the second pass reads it: with weights if the job's graph stores weights. That pass needs the
-/// most memory.
+/// Returns the input as the second pass reads it, which needs the most memory: with weights if the job's graph stores
+/// weights.
 pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
     let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
     input.clone().with_weights(weights)

@@ -37,8 +37,8 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// Returns true if memory and disk space are upper bounds for any graph of this size, because degrees are not
-    /// known.
+    /// Returns true if the plan's memory and disk space are upper bounds for all graphs of the input's size, because
+    /// degrees are not known yet.
     pub fn is_bound(self) -> bool {
         matches!(self, Basis::Size | Basis::Expected)
     }
@@ -55,9 +55,9 @@ pub struct InputEstimate {
     pub edges_about: u64,
     /// Number of distinct edges in the input (upper bound).
     pub distinct: u64,
-    /// Length of the map from ids to vertices (upper bound).
+    /// Number of entries of the map from ids to vertices (upper bound).
     pub ids: u64,
-    /// Length of the map from ids to vertices (lower bound).
+    /// Number of entries of the map from ids to vertices (lower bound).
     pub ids_at_least: u64,
     /// Number of rows in results per vertex (upper bound). It includes vertices without edges that a header declares.
     pub rows: u64,
@@ -65,7 +65,7 @@ pub struct InputEstimate {
     pub sparse: bool,
     /// True if ids may turn out to be sparse.
     pub may_be_sparse: bool,
-    /// Likely degrees of a graph of this size.
+    /// Likely degrees of the vertices of a graph of the estimated size.
     pub likely: DegreeRuns,
 }
 

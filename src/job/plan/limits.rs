@@ -17,8 +17,8 @@ use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
 
-/// Factor on the number of edges that a rank is expected to receive. With several ranks, the limit that [`suggested`]
-/// returns has space for this many edges; a rank that receives more spills them.
+/// With several ranks, the limit that [`suggested`] returns has space for `SHARE` times the number of edges that a rank
+/// is expected to receive. A rank that receives more edges spills the rest.
 const SHARE: f64 = 1.02;
 
 /// GPU memory in bytes that a node is assumed to have if its GPU can't be inspected. GPUs of clusters have more.
@@ -40,8 +40,8 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     }
 }
 
-/// Adapts an error that occurred before any stage, on one of `ranks` ranks on `nodes` nodes. If it suggests a memory
-/// limit that is enough to start the process or to open the GPU, replaces that limit by the one that is enough for all
+/// Adapts an error that occurred before any stage, on one of `ranks` ranks on `nodes` nodes. If the error suggests a
+/// memory limit with which only the process or the GPU could start, replaces that limit by one that is enough for all
 /// stages.
 pub(crate) fn for_all_stages(error: Error, job: &Job, ranks: usize, nodes: usize) -> Error {
     match Resources::here(job, ranks, nodes).and_then(|machine| Plan::of(job, &machine)) {
@@ -53,7 +53,7 @@ pub(crate) fn for_all_stages(error: Error, job: &Job, ranks: usize, nodes: usize
     }
 }
 
-/// Adds warnings about upper bounds that exceed the free space, or a memory limit with which the job may fit.
+/// Adds warnings to `plan`: for upper bounds that exceed the free space, and for memory limits that may be too small.
 pub(crate) fn add_warnings(plan: &mut Plan) {
     let (certain, needed) = (plan.certain, plan.host_memory_needed);
     if (certain.host_memory..needed).contains(&plan.host_memory_limit) {
@@ -108,10 +108,10 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
 }
 
-/// Returns the size in bytes of the files that a stage reads in random order, for all ranks together: the maximum
-/// over the remaining stages. Schedulers that limit a job's memory by a cgroup also count page cache, so the job
-/// needs memory for these files. (A job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586
-/// MiB, and 4.0 and 4.7 s in 850 MiB.)
+/// Returns the size in bytes of the files that the ranks read in random order in one stage: the maximum over the
+/// remaining stages. Schedulers that limit a job's memory by a cgroup also count page cache, so the job needs memory
+/// for these files. (A job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586 MiB, and 4.0 and
+/// 4.7 s in 850 MiB.)
 pub fn read_in_no_order(plan: &Plan) -> u64 {
     plan.remaining_stages().map(|stage| stage.cached).max().unwrap_or(0)
 }
@@ -137,7 +137,7 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     let (input, threads) = (as_read(job, &input), machine.threads);
     let layout = Layout::new(likely, edges.saturating_sub(1), job.direction());
     let (shape, _) = LayoutShape::and_bins(&layout);
-    // A run allows for an eighth more edges if there is enough memory, but the expected edges fit in this share.
+    // A run has space for an eighth more edges if memory suffices, but the expected edges fit in this share.
     let part = route::largest_part(&layout, likely, machine.ranks);
     let share = (edges as f64 * (SHARE * part).min(1.0)) as u64;
     let reading = input.scratch_bytes(threads) + looking_up(sparse, ids, may_be_wide(job));
@@ -280,8 +280,8 @@ fn full_disk(plan: &Plan) -> Option<Error> {
     Some(full(path, "the ranks of a node take", plan.scratch, plan.certain.scratch, free))
 }
 
-/// Returns text to append to an error message that names `needed` as the limit. It says how reliable that limit is;
-/// `certain` is certainly needed.
+/// Returns text about how reliable the limit `needed` is, to append to an error message that names it. A limit below
+/// `certain` never works.
 fn certainty(plan: &Plan, needed: &str, certain: &str) -> String {
     match plan.basis.is_bound() {
         true => format!(" (upper bound; once ingest has run, less may be enough, but no less than {certain})"),
@@ -290,7 +290,7 @@ fn certainty(plan: &Plan, needed: &str, certain: &str) -> String {
     }
 }
 
-/// Returns the limit on host memory that is enough for the job, as text, and its [`certainty`].
+/// Returns, as text, a limit on host memory that is enough for the job, and how reliable this limit is ([`certainty`]).
 fn enough_host_memory(plan: &Plan) -> (String, String) {
     let certain = at_least(plan.certain.host_memory);
     let needed = at_least(plan.host_memory_needed.max(plan.certain.host_memory));

@@ -69,7 +69,7 @@ pub struct Plan {
     pub elements: Option<u64>,
     /// Number of edges of the input (upper bound).
     pub edges: u64,
-    /// Length of the map from ids to vertices (upper bound).
+    /// Number of entries of the map from ids to vertices (upper bound).
     pub ids: u64,
     /// Number of blocks; approximate until degrees are known.
     pub blocks: u64,
@@ -90,15 +90,15 @@ pub struct Plan {
     /// Limits on address space that `ulimit -v` sets.
     #[serde(skip)]
     pub(super) addresses: limits::Addresses,
-    /// Maximum host memory over all stages, in bytes per rank.
+    /// Host memory of a rank in bytes: the maximum over all stages.
     pub host_memory: u64,
-    /// Maximum host memory over all stages, in bytes for all ranks of a node.
+    /// Host memory of all ranks of a node in bytes: the maximum over all stages.
     pub host_memory_node: u64,
     /// Smallest host memory limit per rank, in bytes, that is enough for all remaining stages.
     pub host_memory_needed: u64,
     /// Limit on GPU memory in bytes, if there is a GPU.
     pub gpu_memory_limit: Option<u64>,
-    /// Maximum GPU memory over all stages, in bytes.
+    /// GPU memory of a rank in bytes: the maximum over all stages.
     pub gpu_memory: u64,
     /// Minimum GPU memory that is enough for all tasks, in bytes.
     #[serde(skip)]
@@ -124,10 +124,10 @@ pub struct Plan {
     pub seconds_range: [f64; 2],
     /// Stages in the order in which they run.
     pub stages: Vec<PlannedStage>,
-    /// Host memory for input that is cached between the passes, in bytes (upper bound).
+    /// Host memory in bytes for input that is cached between the two passes (upper bound).
     #[serde(skip)]
     pub(crate) kept: u64,
-    /// Warnings about limits that may be too small, because an upper bound exceeds them, or too large for this
+    /// Warnings about limits: that an upper bound of the plan exceeds them, or that they are too large for this
     /// machine.
     pub maybe: Vec<String>,
     /// True if the job must not start when the disk is too small.
@@ -160,7 +160,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the plan of [`Plan::following`], without warnings about limits.
+    /// Returns the same plan as [`Plan::following`], but without warnings about limits.
     fn unchecked(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
         if let InputSpec::Prepared(other) = &job.input {
             let graph = kept::open_for(job, other)?;
@@ -398,8 +398,8 @@ impl Plan {
         plan.with_stages(machine, done, |machine| sized.estimate(job, input, machine).stages)
     }
 
-    /// Completes the plan: adds the stages, their totals, and the smallest memory limit that works. `on` is called
-    /// with resources, several times with different memory limits, and returns the stages for these resources.
+    /// Completes the plan: adds the stages, their totals, and the smallest memory limit that works. To find this limit,
+    /// it calls `on`, which returns the stages under given resources, with several memory limits.
     fn with_stages(
         mut self,
         machine: &Resources,

@@ -13,16 +13,16 @@ use crate::graph::packed::Packer;
 use crate::job::plan::resources::Resources;
 use crate::prepare::transpose::TransposeShape;
 
-/// Twice the number of bytes that a packed row entry (neighbour) is assumed to need. At scale 24 of Graph500, entries
-/// took 1.9 bytes in the upper half and 2.1 bytes in the lower half. Each further scale adds 0.07 bytes. If the
+/// Twice the number of bytes that an entry (neighbour) of a packed row is assumed to need. At scale 24 of Graph500,
+/// entries took 1.9 bytes in the upper half and 2.1 bytes in the lower half. Each further scale adds 0.07 bytes. If the
 /// entries of a graph need more, its rows are stored in files instead.
 const HALVES_OF_BYTES: u64 = 5;
 
-/// Host memory for packed rows, while they are being packed and afterwards.
+/// Host memory for rows that are packed (compressed), during packing and afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packing {
-    /// Host memory in bytes while rows are being packed: for the sorted lower half, the packed upper half, and the
-    /// buffers for deriving it.
+    /// Host memory in bytes during packing: the sorted lower half, the packed upper half, and the buffers for deriving
+    /// it.
     pub(crate) peak: u64,
     /// Size in bytes of the packed rows, both halves together.
     pub(crate) packed: u64,

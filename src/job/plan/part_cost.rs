@@ -17,8 +17,9 @@ use crate::prepare::merge;
 use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{TransposeMemory, TransposeShape};
 
-/// Returns the stages that build derived rows of `graph`, in order, if the job's tasks need them. The `disk` of each
-/// stage is the number of bytes that it writes. If degrees are not `known`, likely degrees and upper bounds are used.
+/// Returns the planned stages that build derived rows of `graph`, in order, if the job's tasks need them. The field
+/// `disk` of a stage is the number of bytes that it writes. If degrees are not `known`, likely degrees and upper bounds
+/// are used.
 pub(crate) fn derived_rows(
     job: &Job,
     machine: &Resources,
@@ -31,7 +32,7 @@ pub(crate) fn derived_rows(
     upper.into_iter().chain(merged)
 }
 
-/// Returns the stage that builds the upper half of the rows.
+/// Returns the planned stage that builds the upper half of the rows.
 fn upper_half(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &TimeModel) -> PlannedStage {
     let rows = graph.direction.rows(graph.vertices);
     let weighted = job.upper_has_weights();
@@ -51,7 +52,7 @@ fn upper_half(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool
     derived(machine, TRANSPOSE_STAGE, [memory, shape.least()], disk, time)
 }
 
-/// Returns the stage that builds merged rows (all neighbours) from the rows of out-neighbours and in-neighbours.
+/// Returns the planned stage that merges the rows of out-neighbours and of in-neighbours into rows of all neighbours.
 fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &TimeModel) -> PlannedStage {
     let weighted = job.merged_has_weights();
     let layout = Layout::new(graph.degrees, graph.edges, Direction::Undirected);
@@ -83,14 +84,14 @@ pub(crate) fn reading_again(job: &Job, machine: &Resources, graph: &Graph) -> Op
     Some(PlannedStage { kind: StageKind::Again, ..stage })
 }
 
-/// Returns a stage that uses `memory` bytes of host memory, can run with `least` bytes, and writes `disk` bytes. The
-/// memory that a rank uses before any stage is included in neither amount.
+/// Returns a planned stage that uses `memory` bytes of host memory, can run with `least` bytes, and writes `disk`
+/// bytes. Neither amount of memory includes what a rank uses before any stage.
 fn derived(machine: &Resources, name: &'static str, [memory, least]: [u64; 2], disk: u64, time: Time) -> PlannedStage {
     let (host_memory, gpu_memory) = (machine.process_bytes() + memory, machine.gpu_memory());
     PlannedStage { name, host_memory, least, gpu_memory, disk, time, kind: StageKind::Part, ..PlannedStage::default() }
 }
 
-/// Returns the disk space in bytes that `blocks` block files occupy in addition to their rows and entries.
+/// Returns the disk space in bytes that `blocks` block files occupy in addition to their contents.
 fn files_bytes(blocks: u64) -> u64 {
     (stored::body_bytes(0, 0) + 192 + PAGE) * blocks
 }

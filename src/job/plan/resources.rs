@@ -12,7 +12,7 @@ use crate::process::host::{self, Memory};
 /// Host memory that a GPU driver uses, in bytes (approximate).
 const DRIVER: u64 = 256 << 20;
 
-/// The resources that a job may use.
+/// The memory, threads, ranks and GPU that a job may use.
 #[derive(Debug, Clone)]
 pub struct Resources {
     /// `limits.host_memory` of a rank in bytes.
@@ -23,7 +23,7 @@ pub struct Resources {
     pub ranks: usize,
     /// Number of ranks on the node that has the most ranks.
     pub local_ranks: usize,
-    /// Memory that communication between ranks needs.
+    /// Host memory of a rank for communication with other ranks.
     pub comm_memory: CommMemory,
     /// GPU of a rank, unless the job computes on the CPU.
     pub gpu: Option<GpuResources>,
@@ -31,10 +31,10 @@ pub struct Resources {
     pub missing: Option<String>,
 }
 
-/// Memory of a GPU that a job may use, and the host memory that is needed to use the GPU.
+/// GPU memory that a job may use, and host memory that is needed to use the GPU.
 #[derive(Debug, Clone)]
 pub struct GpuResources {
-    /// Name of the GPU in plans.
+    /// Name of the GPU, as plans show it.
     pub name: String,
     /// `limits.gpu_memory` in bytes, all of which is allocated at once; `None` if the GPU is not available here.
     pub memory: Option<u64>,
@@ -101,7 +101,7 @@ impl Resources {
         self.ranks.div_ceil(self.local_ranks)
     }
 
-    /// Returns the ranks, threads and device that prepare a graph of `ids` ids.
+    /// Returns the ranks that prepare a graph of `ids` ids, with their threads, and whether they prepare it on GPUs.
     pub(crate) fn preparers(&self, ids: u64) -> Preparers {
         // The map from ids to vertices must fit in GPU memory, with the buffers next to it.
         let fits = |gpu: &GpuResources| gpu.memory.is_none_or(|memory| 5 * ids <= memory);
@@ -109,8 +109,8 @@ impl Resources {
         Preparers { ranks: self.ranks, nodes: self.nodes(), threads: self.threads, on_gpu }
     }
 
-    /// Returns the resources for a task that needs `least` bytes of GPU memory. If `least` is `None`, the task does
-    /// not use a GPU.
+    /// Returns what each rank may use for a task that needs `least` bytes of GPU memory; `least` is `None` if the task
+    /// does not use a GPU.
     pub(crate) fn rank_resources(&self, job: &Job, least: Option<u64>) -> RankResources {
         let on_gpu = least.is_some_and(|least| self.computes(job, least));
         RankResources {
@@ -126,8 +126,8 @@ impl Resources {
         }
     }
 
-    /// Returns the memory in bytes that a rank has for edges and for the map from ids to vertices. The edges are in
-    /// flight to other ranks, or wait between partition and sort.
+    /// Returns the host memory in bytes that remains for the stages of a rank, mainly for edges and for the map from
+    /// ids to vertices.
     pub(crate) fn free_for_edges(&self) -> u64 {
         self.host_memory.saturating_sub(self.process_bytes())
     }
@@ -149,14 +149,15 @@ impl Resources {
         Resources { host_memory: limit, comm_memory: self.comm_memory.at(limit), ..self.clone() }
     }
 
-    /// Returns these resources without memory that is only estimated; `None` if they contain none.
+    /// Returns a copy of these resources without communication memory that is only estimated; `None` if nothing is
+    /// estimated.
     pub(crate) fn certain(&self) -> Option<Resources> {
         self.comm_memory.certain().map(|comm_memory| Resources { comm_memory, ..self.clone() })
     }
 
-    /// Returns the smallest limit on host memory, in bytes, under which a stage can run. The stage needs `least`
-    /// bytes, or `exchanging` bytes while edges are in flight. The memory for the process and for communication is
-    /// added; a smaller limit makes that memory smaller, too.
+    /// Returns the smallest limit on host memory, in bytes, under which a stage can run that needs `least` bytes, or
+    /// `exchanging` bytes while edges are in flight. The limit also covers the memory of the process and of
+    /// communication, which is smaller under a smaller limit.
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
         smallest_limit(|limit| {
             let comm_memory = self.comm_memory.at(limit);
@@ -164,7 +165,7 @@ impl Resources {
         })
     }
 
-    /// Returns the GPU memory in bytes that a job occupies from start to end, which is its whole limit; 0 without a
+    /// Returns the GPU memory in bytes that a job occupies from start to end: the limit on GPU memory, or 0 without a
     /// GPU.
     pub(crate) fn gpu_memory(&self) -> u64 {
         self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)

@@ -23,23 +23,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Version of the file's format. It changes when the meaning of a record changes, which includes a change of the
-/// rates.
+/// Version of the format of the file of measured speeds. It changes when the meaning of a record changes, for example
+/// because a rate of the model changed.
 const SCHEMA: u32 = 1;
-/// Maximum number of records per stage and machine. The oldest are dropped first.
+/// Maximum number of measured speeds that are stored per stage and machine. The oldest are dropped first.
 const OF_A_STAGE: usize = 8;
-/// Maximum number of records in total. The oldest are dropped first.
+/// Maximum number of measured speeds that are stored in total. The oldest are dropped first.
 const ALL: usize = 512;
-/// Number of records whose median a plan uses: those of the inputs that are closest in size.
+/// Number of measured speeds whose median a plan uses: those with the closest numbers of edges.
 const NEAREST: usize = 5;
-/// Minimum number of stages that must have records on a machine to predict a stage that has none.
+/// Minimum number of stages with measured speeds on a machine from which the speed of another stage is predicted.
 const MOST_STAGES: usize = 3;
-/// Maximum size of the file in bytes. A larger file is ignored.
+/// Maximum size in bytes of the file of measured speeds. A larger file is ignored.
 const TOO_LARGE: u64 = 1 << 20;
-/// Minimum measured time, in seconds, to derive a speed. In shorter runs, the time to start threads dominates.
+/// Minimum measured time, in seconds, from which a speed is derived. In a shorter time, starting the threads dominates.
 const TOO_SHORT: f64 = 0.03;
-/// Minimum predicted time, in seconds, to derive a speed. Syncing a file takes as long for ten edges as for many, so
-/// a stage with a tiny predicted time would look immensely slow.
+/// Minimum predicted time, in seconds, from which a speed is derived. Syncing a file takes as long for ten edges as for
+/// many, so a stage with a tiny predicted time would seem extremely slow.
 const TOO_LITTLE: f64 = 0.003;
 
 /// Measured speed of one stage in one run.
@@ -56,12 +56,12 @@ struct SpeedRecord {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Speeds {
     schema: u32,
-    /// Records, oldest first.
+    /// Measured speeds, oldest first.
     records: Vec<SpeedRecord>,
 }
 
-/// Factor by which a predicted time is multiplied (`ratio`), and the factor within which the product is likely right
-/// (`within`).
+/// Correction of a predicted time: `ratio` is the factor by which it is multiplied, and `within` the factor within
+/// which the product is likely right.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Correction {
     ratio: f64,
@@ -73,8 +73,8 @@ impl Speeds {
         gpu::cache().map(|folder| folder.join("speeds.json"))
     }
 
-    /// Returns the content of the file; no records if it can't be read. A job plans several times, and a process may
-    /// run many jobs, so the file is read again only if it was replaced.
+    /// Returns the content of the file of measured speeds; empty if the file can't be read. A process may make many
+    /// plans, so the file is read again only if it was replaced.
     fn load() -> Arc<Speeds> {
         type Version = (u64, u64, SystemTime);
         static LAST: Mutex<Option<(Version, Arc<Speeds>)>> = Mutex::new(None);
@@ -97,7 +97,7 @@ impl Speeds {
         speeds
     }
 
-    /// Adds a record, and drops the oldest ones if there are too many.
+    /// Adds a measured speed, and drops the oldest ones if there are too many.
     fn add(&mut self, record: SpeedRecord) {
         let alike = |other: &SpeedRecord| (&other.stage, &other.bench) == (&record.stage, &record.bench);
         if self.records.iter().filter(|other| alike(other)).count() >= OF_A_STAGE
@@ -166,7 +166,6 @@ pub(crate) struct TimeModel {
     gpu: Hardware,
     preparers: Preparers,
     edges: u64,
-    /// Names of the input's file formats.
     formats: String,
 }
 

@@ -4,7 +4,7 @@ use crate::job::plan::resources::Resources;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// Maximum number of limits to try when searching for the smallest one that works.
+/// Maximum number of memory limits to try in the search for the smallest one that works.
 const LIMITS: usize = 16;
 
 /// A stage of a plan.
@@ -78,21 +78,21 @@ pub(super) struct Hardware {
 /// What a stage of a plan does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum StageKind {
-    /// A stage that reads the input or orders its vertices.
+    /// Reads the input or orders its vertices.
     #[default]
     Order,
-    /// A stage that builds the blocks.
+    /// Builds the blocks.
     Blocks,
-    /// A stage that builds a part of the graph that only some tasks need.
+    /// Builds rows that only some tasks need, such as the upper half.
     Part,
-    /// A pass over the input of a graph that another job kept. Every run repeats it.
+    /// Reads the input of a graph that another job kept. Every run does it again.
     Again,
-    /// A task of the job: (its index among the tasks, its number of trials).
+    /// Runs a task of the job: (its index among the tasks, its number of trials).
     Task(usize, u32),
 }
 
-/// Changes `disk` of each stage from the number of bytes that the stage writes to the size of the workdir after the
-/// stage. The stages run one after another, and the workdir has `disk` bytes before the first.
+/// Changes the field `disk` of each stage from the number of bytes that the stage writes to the size of the workdir
+/// after the stage. The stages run one after another, and the workdir has `disk` bytes before the first.
 pub(crate) fn stacked(
     stages: impl IntoIterator<Item = PlannedStage>,
     mut disk: u64,
@@ -103,8 +103,8 @@ pub(crate) fn stacked(
     })
 }
 
-/// Returns the smallest limit on host memory, in bytes, under which the remaining stages can run on `machine`.
-/// `stages` are those for the limit of `machine`, and `on` returns them for other limits.
+/// Returns the smallest limit on host memory, in bytes, under which the remaining stages can run on `machine`. `stages`
+/// are the stages under the limit of `machine`, and `on` returns the stages under another limit.
 pub(crate) fn least_limit(
     machine: &Resources,
     stages: &[PlannedStage],

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Results of all tasks, in order. They are serialized as an object with a field for each algorithm.
+/// Results of all tasks, in order. They are serialised as an object with a field for each algorithm.
 #[derive(Debug, Clone, Default)]
 pub struct TaskResults(pub Vec<TaskResult>);
 
@@ -21,14 +21,14 @@ pub struct TaskResult {
     /// Name of the algorithm.
     #[serde(skip)]
     pub name: String,
-    /// The fields of the result, and details of how it was computed.
+    /// The fields of the result, and details of the computation.
     #[serde(flatten)]
     pub fields: Value,
-    /// Median of `trials`: the time of a trial in seconds.
+    /// Median time of the trials, in seconds.
     pub seconds: f64,
     /// Time in seconds of every trial.
     pub trials: Vec<f64>,
-    /// The result in words, of which only the main line is serialised. `None` if this version does not have the
+    /// The result in words. Only its main line is serialised. `None` if this version of gpugraph does not have the
     /// algorithm.
     #[serde(serialize_with = "main_of", skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -42,8 +42,8 @@ fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::O
 }
 
 impl TaskResults {
-    /// Returns the results of all complete tasks. For results of the job that ran last, at most `trials` trials are
-    /// included. `own` are the tasks of the calling job, whose options determine how their answers are printed.
+    /// Returns the results of all complete tasks. Of a result of the job that ran last, at most `trials` trials are
+    /// included. `own` are the tasks of the calling job, whose options determine the wording of their answers.
     pub fn of(manifest: &Manifest, trials: usize, own: &[Arc<dyn Task>]) -> TaskResults {
         let result = |(name, record): (&str, &TaskRecord)| {
             let is_asked = manifest.asked.iter().any(|asked| asked == name);
@@ -61,7 +61,7 @@ impl TaskResults {
     }
 }
 
-/// Merges the fields of two objects. Arrays of the same length are merged element by element.
+/// Merges the fields of two JSON objects. Arrays of the same length are merged element by element.
 fn merge(found: Value, details: Value) -> Value {
     match (found, details) {
         (Value::Object(mut found), Value::Object(details)) => {
@@ -88,8 +88,8 @@ impl Serialize for TaskResults {
 }
 
 impl TaskResult {
-    /// Returns the answer with the size of the input (`size`) and the time, such as `triangles 45  ...  counted in
-    /// 0.1 s`.
+    /// Returns a line with the answer, the size of the input (`size`) and the time, such as `triangles 45  ...  counted
+    /// in 0.1 s`.
     pub(crate) fn line(&self, size: &str) -> String {
         let times = || self.trials.iter().copied();
         let spread = match (times().reduce(f64::min), times().reduce(f64::max)) {

@@ -143,13 +143,13 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &StageTotals) -> Vec<Stage
     stages
 }
 
-/// Adds `more` to `sums`, rank by rank. An empty slice stands for unknown times.
+/// Adds the times `more` of each rank to the sums `sums`. An empty slice stands for unknown times.
 fn add(sums: &mut Vec<f64>, more: &[f64]) {
     sums.resize(sums.len().max(more.len()), 0.0);
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
-/// Returns the median; for an even number of values, the mean of the two middle ones; 0 for an empty slice.
+/// Returns the median of `seconds`: for an even number of values the mean of the two middle ones, and 0 for no values.
 pub(crate) fn median(seconds: &[f64]) -> f64 {
     let mut sorted = seconds.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -8,12 +8,11 @@ use crate::list::List;
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use std::sync::Arc;
 
-/// The input of a finished job, for its report.
+/// The graph or list that a finished job read, for the report of the job.
 pub type FinishedInput = ByInput<Box<GraphRecord>, List>;
 
-/// Returns the statistics of the graph if the job is finished, otherwise `None`. A job is finished if it has tasks, all
-/// of them are complete according to the manifest, and their result files are intact. `info` contains the statistics of
-/// the job's input; tasks that were completed on another input do not count.
+/// Returns the statistics of the graph if the job is finished on the input with the statistics `info`. A job is
+/// finished if it has tasks, all of them are complete according to the manifest, and their result files are intact.
 pub fn finished_graph(job: &Job, manifest: &Manifest, info: InputInfo) -> Option<GraphRecord> {
     let info = InputInfo { first_id: job.first_id, ..info };
     let stored = manifest.found::<StoreInfo>("sort", info.content)?;

@@ -51,7 +51,7 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// minutes.
 const LONG_AGO: Duration = Duration::from_secs(15 * 60);
 
-/// A process that uses or used a workdir.
+/// A process that uses or used a workdir, as recorded in the workdir.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Owner {
     /// Host name.
@@ -96,7 +96,6 @@ impl std::fmt::Display for Owner {
 }
 
 impl Owner {
-    /// Returns a record that describes this process.
     fn of_this_process() -> Owner {
         let pid = std::process::id();
         let variable = |name: &str| std::env::var(name).ok();

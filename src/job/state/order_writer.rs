@@ -14,18 +14,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
-/// The degree order and the thread that stores it. No other thread may save the manifest until [`Self::finish`] or
-/// [`Self::finish_in_background`] is called, or this value is dropped.
+/// The degree order and the thread that stores it. While the thread runs, no other thread may save the manifest, until
+/// [`Self::finish`] or [`Self::finish_in_background`] is called or this value is dropped.
 pub struct OrderWriter {
     order: Arc<Relabelled>,
     storing: Option<OrderWriteHandle>,
 }
 
-/// State shared with the writing thread.
+/// State that the thread that stores the degree order shares with its creator.
 struct WriterState {
     /// Manifest to save once the order is stored; `None` if other code saves it.
     manifest: Mutex<Option<Manifest>>,
-    /// True if the file will not be read any more, so that the write can be cancelled.
+    /// True if nothing will read the file any more, so that the write can be cancelled.
     cancelled: AtomicBool,
 }
 

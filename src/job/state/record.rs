@@ -27,7 +27,7 @@ pub struct TaskRecord {
     /// Whether the ids in the results are 0-based or 1-based.
     #[serde(default)]
     pub first_id: FirstId,
-    /// Key of the weights, if the task reads them.
+    /// Key that identifies the weights that the task read; `None` if it reads no weights.
     #[serde(default)]
     weights: Option<u64>,
     /// The task's table in the job file, with all defaults filled in.
@@ -99,7 +99,7 @@ impl fmt::Display for ResultOrigin {
 pub struct Contents {
     /// Hash of the edges or of the list.
     pub edges: u64,
-    /// Whether the graph's ids are 0-based or 1-based for users.
+    /// Whether the graph's ids are 0-based or 1-based in results and in job files.
     pub first_id: FirstId,
     /// Weights, if the graph stores weights.
     pub weights: Option<GraphWeights>,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The copied input streams of a job, as recorded in the manifest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spool {
-    /// The copies, in the order of the input's paths.
+    /// The copies of the streams, in the order of the input's paths.
     pub(crate) streams: Vec<Spooled>,
     /// True while the copies exist in the workdir.
     pub(crate) there: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Spooled {
 }
 
 impl Spool {
-    /// Returns true if the copies were made of these streams, according to the paths of the streams.
+    /// Returns true if the copies were made of the streams `streams`, according to their paths.
     pub(crate) fn is_of(&self, streams: &[(usize, Stream)]) -> bool {
         let is_same = |(spooled, (place, stream)): (&Spooled, &(usize, Stream))| {
             // The path of a process substitution `<(…)` changes each time.

@@ -116,7 +116,7 @@ fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Gr
     Ok(graph)
 }
 
-/// The input, memory and threads with which the results of tasks on a graph are checked.
+/// What is needed to check the results of tasks on a graph: the input, memory and threads.
 struct ResultCheck<'a> {
     workdir: &'a Path,
     spec: Option<&'a InputSpec>,
@@ -169,7 +169,7 @@ impl ResultCheck<'_> {
         Ok(())
     }
 
-    /// Opens the input of a result. Otherwise returns the reason why it can't be read.
+    /// Opens the input from which a result was computed. Otherwise returns the reason why the input can't be read.
     fn input(&self, manifest: &Manifest, info: &InputInfo) -> std::result::Result<Input, String> {
         match self.spec {
             _ if self.prepared.is_some() => Err(String::new()),

@@ -17,7 +17,7 @@ use crate::prepare::sort::gpu::Sorters;
 use parking_lot::MutexGuard;
 use std::ops::Range;
 
-/// The GPU memory (arena) of this rank, and access to the arenas of other ranks.
+/// The GPU memory (arena) of this rank, and access to that of other ranks.
 pub(super) struct Arenas<'a> {
     rank: usize,
     pub(super) mine: DeviceSlice<u32>,
@@ -25,7 +25,7 @@ pub(super) struct Arenas<'a> {
 }
 
 impl Arenas<'_> {
-    /// Returns `words` 32-bit words of the arena of `rank`, starting at byte `at`.
+    /// Returns `words` 32-bit words of the GPU memory of rank `rank`, starting at byte `at`.
     pub(super) fn words(&self, rank: usize, at: u64, words: u64) -> DeviceSlice<u32> {
         match self.peers {
             Some(peers) if rank != self.rank => peers.span(rank, at, words, self.mine),
@@ -34,8 +34,8 @@ impl Arenas<'_> {
     }
 }
 
-/// Locks this rank's GPU, and returns it with access to all arenas. Returns `None` unless every rank has a GPU and all
-/// GPUs can reach each other.
+/// Locks this rank's GPU, and returns it with access to the GPU memory of all ranks. Returns `None` unless every rank
+/// has a GPU and all GPUs can reach each other.
 pub(super) fn gpus(context: &Context) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
     context.gpu.workspace()?;
     let peers = context.gpu.peers().reachable();

@@ -29,9 +29,9 @@ const LANES: usize = 8;
 /// through the host. With fewer lanes, GPU and CPU together are faster.
 const FEW_LANES: usize = 4;
 
-/// Divisor: rows may use at most 1/`PART` of a GPU's memory, because tasks are faster if more of it is free. (Measured
-/// with two GPUs whose memory rows would have filled to two thirds: a graph of scale 29 took 1.93 s with resident rows
-/// and 1.75 s with rows from the host.)
+/// Divisor: rows may use at most 1/`PART` of a GPU's memory, because tasks are faster if more of it is free. (With two
+/// GPUs, a graph of scale 29 took 1.75 s with rows in host memory, and 1.93 s with rows that filled two thirds of the
+/// GPUs' memory.)
 const PART: u64 = 2;
 
 /// Where the rows of a graph remain after sorting, and the plan for sorting them.
@@ -41,14 +41,14 @@ pub(super) struct Residence {
 }
 
 enum Place {
-    /// GPU memory in which the rows remain.
+    /// The rows remain in GPU memory.
     OnGpus(DeviceSlice<u32>),
-    /// Host memory in which the rows remain: the blocks of this rank, in order, and the processes of all ranks, from
-    /// which the blocks of other ranks are read.
+    /// Rows remain in host memory: the blocks of this rank, in order, and the processes of all ranks, from which this
+    /// rank reads the blocks of other ranks.
     InMemory(Vec<HostBlock>, Vec<Process>),
 }
 
-/// The blocks of a graph before their bins are sorted.
+/// The bins of a graph before they are sorted into blocks, and upper bounds on the sizes of the blocks.
 struct UnsortedBlocks<'a> {
     assignment: &'a Assignment<'a>,
     bins: &'a Bins,
@@ -171,17 +171,17 @@ fn plan_in_memory(
     plan.zip(place).map(|(plan, place)| Residence { plan, place })
 }
 
-/// Returns the largest amount of host memory, in bytes, that a task of the job needs in addition to rows that remain
-/// in memory. Returns `None` if a task can't run on a GPU with `bytes` bytes of free memory and blocks of these
-/// sizes.
+/// Returns the host memory, in bytes, that the job's tasks need in addition to rows that remain in memory: the maximum
+/// over the tasks. Returns `None` if a task can't run on a GPU with `bytes` bytes of free memory and blocks of the
+/// sizes `sizes`.
 fn extra_host_bytes(context: &Context, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
     let extra = context.job.tasks.iter().map(|task| task.extra_host_bytes(layout, sizes, bytes));
     extra.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Returns the size in bytes of the blocks on the rank that needs the most memory for its blocks. `mine` is true for
-/// each block of this rank. Every rank reserves this amount, because ranks must divide their work into the same
-/// batches, and the batch size depends on the free memory. Collective.
+/// Returns the maximum over all ranks of the total size, in bytes, of the blocks of a rank. `mine` is true for each
+/// block of this rank. Every rank reserves this amount, so that all ranks have the same amount of free memory and
+/// divide their work into the same batches. Collective.
 fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
     let mut bytes = [Placement::bytes(mine.map(|(&size, _)| size))];
@@ -190,8 +190,8 @@ fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
 }
 
 /// Sorts the bins as planned, and returns the graph's blocks. If degrees will be stored, counts them in
-/// `sorting.degrees`. Otherwise also returns (summary, sum) of the degrees of this rank's share of the vertices.
-/// Collective.
+/// `sorting.degrees`. Otherwise also returns a summary of the degrees of this rank's share of the vertices, and their
+/// sum. Collective.
 ///
 /// # Errors
 /// [`Error::Lost`], [`Error::Stopped`].
@@ -235,8 +235,8 @@ pub(super) fn sort(
     Ok((graph, found))
 }
 
-/// Sums the degrees that all ranks counted, on the GPUs. Returns (summary, sum) of the degrees of this rank's share
-/// of the vertices. Collective.
+/// Adds up, on the GPUs, the degrees that all ranks counted. Returns a summary of the degrees of this rank's share of
+/// the vertices, and their sum. Collective.
 fn sum_up(context: &Context, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> Result<(DegreeSummary, u64)> {
     let degrees = sorters.degrees();
     let at = degrees.address() - arenas.mine.address();

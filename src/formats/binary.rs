@@ -28,7 +28,7 @@ pub(crate) fn parse(data: &[u8], int: Int, sink: &mut Sink<'_>) -> Result<(), St
     Ok(())
 }
 
-/// Groups consecutive numbers into pairs; `None` if their count is odd.
+/// Returns pairs of consecutive numbers, each the two ids of an edge; `None` if the count of numbers is odd.
 fn pairs<T>(numbers: &[T]) -> Option<&[[T; 2]]> {
     let (pairs, rest) = numbers.as_chunks();
     rest.is_empty().then_some(pairs)
@@ -40,7 +40,7 @@ fn first_negative(data: &[u8], int: Int) -> Option<usize> {
     let highest = if int.big { 0x80 } else { 1u64 << (8 * int.bytes - 1) };
     let mask = (0..8 / int.bytes).fold(0, |mask, nth| mask | highest << (8 * int.bytes * nth));
     let (words, rest) = data.as_chunks::<8>();
-    // No early exit, so that the compiler can vectorise the loop.
+    // The loop has no early exit, so that the compiler can vectorise it.
     let all = words.iter().fold(0, |all, word| all | u64::from_le_bytes(*word));
     if all & mask == 0 && rest.is_empty() {
         return None;

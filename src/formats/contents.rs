@@ -21,7 +21,7 @@ const NUMPY: &[u8] = b"\x93NUMPY";
 /// Number of bytes that are read to identify a file.
 const START: usize = 4096;
 
-/// Length in bytes below which text is recognised only if it consists of digits and separators.
+/// Length in bytes below which printable text counts as text only if it consists of digits and separators.
 const SHORT: usize = 24;
 
 /// Returns the offset at which the text of a file begins: after the byte order mark, if any. `prefix` contains the
@@ -77,7 +77,7 @@ fn is_printed(start: &[u8]) -> bool {
     !whole.is_empty() && printed(whole)
 }
 
-/// Returns the first bytes of a file, unpacked; empty if it can't be read.
+/// Returns the first bytes of a file, decompressed if necessary. Returns no bytes if the file can't be read.
 pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
     let mut start = Vec::new();
     if let Ok(file) = std::fs::File::open(path)
@@ -89,8 +89,8 @@ pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
     start
 }
 
-/// Returns the first [`HEAD`] unpacked bytes of a file, and the number of stored bytes that were read for them. Of a
-/// damaged packed file, returns the bytes that can be unpacked; the scan reports the damage.
+/// Returns the first [`HEAD`] bytes of a file, decompressed, and the number of bytes that were read from the file for
+/// them. Of a damaged compressed file, returns the bytes that can be decompressed; the scan reports the damage.
 ///
 /// # Errors
 /// Bad input if the file can't be read.
@@ -128,14 +128,14 @@ fn in_utf_8(encoding: &str) -> String {
     format!("convert it: iconv -f {encoding} -t UTF-8 IN > OUT")
 }
 
-/// Returns the error for a file whose first bytes contradict its format or packing; `None` if they match.
+/// Returns the error for a file whose first bytes contradict its format or its compression; `None` if they match.
 pub(super) fn wrong_format_error(part: &Part) -> Option<Error> {
     let (path, packing) = (&part.path, part.packing);
     let another = || another(part, &start_of(path, packing)).map(|fault| fault.at(path, At::File));
     not_packed(path, packing).or_else(another)
 }
 
-/// Returns the error for a file whose first bytes contradict the packing that its extension names; `None` if they
+/// Returns the error for a file whose first bytes contradict the compression that its extension names; `None` if they
 /// agree.
 pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let start = start_of(path, Packing::Plain);
@@ -162,7 +162,7 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     Some(Error::input(path, At::File, stream(packing), found, remedy))
 }
 
-/// Returns the error for the file `path`, whose unpacking failed at stored byte `at`.
+/// Returns the error for the compressed file `path`, whose decompression failed at byte offset `at`.
 pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::io::Error) -> Error {
     let damaged = || {
         let remedy = "the file is cut short or damaged: fetch or make it again";
@@ -174,20 +174,20 @@ pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::
     })
 }
 
-/// Returns the name of a packed stream for messages, such as "a gzip stream".
+/// Returns the name of a compressed stream for messages, such as "a gzip stream".
 fn stream(packing: Packing) -> String {
     let article = if packing == Packing::Xz { "an" } else { "a" };
     format!("{article} {} stream", packing.name())
 }
 
-/// Returns the advice to rename a file so that its extension matches its packing.
+/// Returns the advice to rename a file so that its extension matches its compression.
 fn renamed(path: &Path, packing: Packing) -> String {
     let (whole, end) = (typed(path), packing.ending());
     let bare = packed_ending(path).and_then(|end| whole.strip_suffix(end)).unwrap_or(&whole);
     format!("give the file the ending {end}: mv {whole} {bare}{end}")
 }
 
-/// Returns the parse error for a file that begins with packed bytes, with another format, or with text instead of
+/// Returns the parse error for a file that begins with compressed bytes, with another format, or with text instead of
 /// binary numbers. Returns `None` if the first bytes match the file's format.
 pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     let (format, start) = (part.format, &prefix[..prefix.len().min(START)]);

@@ -34,10 +34,10 @@ pub enum Format {
     Parquet,
 }
 
-/// The packing of a file: how it is compressed.
+/// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// No compression.
+    /// Not compressed.
     Plain,
     /// gzip, with one or more members.
     Gzip,
@@ -51,19 +51,19 @@ pub enum Packing {
     Zip,
 }
 
-/// The properties of a format. All format properties are declared in [`DESCRIPTIONS`].
+/// The properties of a file format, which [`DESCRIPTIONS`] declares for each format.
 struct Description {
     format: Format,
-    /// Name used in job files and on the command line.
+    /// Name of the format in job files and on the command line.
     name: &'static str,
-    /// File name extensions. gpugraph uses the first one for files that it writes.
+    /// File name extensions of the format. gpugraph uses the first one for files that it writes.
     endings: &'static [&'static str],
     layout: Storage,
-    /// True if ids are 1-based.
+    /// Whether ids in files of the format are 1-based.
     counts_from_one: bool,
-    /// True if the header declares the number of vertices.
+    /// Whether the header of a file declares the number of vertices.
     declares_vertices: bool,
-    /// True if gpugraph writes files in this format. `writes_weights` is true if it also writes weights to them.
+    /// Whether gpugraph writes files in this format. `writes_weights` states whether it also writes weights to them.
     is_written: bool,
     writes_weights: bool,
 }
@@ -77,11 +77,11 @@ enum Storage {
     Lines,
     /// A header and arrays of numbers.
     Arrays,
-    /// A table with one column for each end of the edges.
+    /// A table in which two columns contain the ends of the edges.
     Columns,
 }
 
-/// Default values for a format with 0-based ids that gpugraph writes without weights.
+/// Properties that formats with 0-based ids share if gpugraph writes them without weights.
 const PLAIN: Description = Description {
     format: Format::U32,
     name: "",
@@ -93,7 +93,7 @@ const PLAIN: Description = Description {
     writes_weights: false,
 };
 
-/// Default values for a text format with 1-based ids, a vertex count in its header, and weights.
+/// Properties that text formats with 1-based ids, a vertex count in the header, and weights share.
 const LINES_FROM_ONE: Description = Description {
     layout: Storage::Lines,
     counts_from_one: true,
@@ -102,11 +102,11 @@ const LINES_FROM_ONE: Description = Description {
     ..PLAIN
 };
 
-/// Default values for a format of arrays that gpugraph only reads.
+/// Properties that formats of arrays share if gpugraph only reads them.
 const READ_ARRAYS: Description =
     Description { layout: Storage::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
 
-/// Properties of all formats, in the order of the documentation.
+/// Properties of all file formats, in the order in which the documentation lists the formats.
 const DESCRIPTIONS: [Description; 12] = [
     Description { name: "u32", endings: &["u32", "bin", "edgelist"], ..PLAIN },
     Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Storage::Records(16), ..PLAIN },
@@ -144,7 +144,7 @@ const DESCRIPTIONS: [Description; 12] = [
 ];
 
 impl Format {
-    /// All formats, in the order of the documentation.
+    /// All file formats, in the order in which the documentation lists them.
     pub const ALL: [Format; DESCRIPTIONS.len()] = {
         let (mut all, mut at) = ([Format::U32; DESCRIPTIONS.len()], 0);
         while at < all.len() {
@@ -157,7 +157,7 @@ impl Format {
         &DESCRIPTIONS[self as usize]
     }
 
-    /// Returns the name used in job files and on the command line.
+    /// Returns the name of the format in job files and on the command line.
     pub fn name(self) -> &'static str {
         self.description().name
     }
@@ -168,7 +168,7 @@ impl Format {
     }
 
     /// Returns the format that the extension of a file name stands for; `None` if the extension is unknown. A final
-    /// packing extension, such as `.gz`, is ignored.
+    /// extension that stands for a compression, such as `.gz`, is ignored.
     pub fn by_ending(path: &Path) -> Option<Format> {
         let ending = ending(path)?;
         let known = DESCRIPTIONS.iter().find(|of| of.endings.contains(&ending.as_str())).map(|of| of.format);
@@ -221,20 +221,20 @@ pub(super) fn endings() -> String {
 }
 
 impl Packing {
-    /// Returns the packing that the extension of a file name stands for; `Plain` for all other extensions.
+    /// Returns the compression that the extension of a file name stands for; `Plain` for all other extensions.
     pub fn of(path: &Path) -> Packing {
         let packed = [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz];
         let ending = last_ending(path).map(|ending| format!(".{ending}"));
         packed.into_iter().find(|packing| ending.as_deref() == Some(packing.ending())).unwrap_or(Packing::Plain)
     }
 
-    /// Returns the extension of packed files, with its dot; an empty string for `Plain` and `Zip`.
+    /// Returns the extension of compressed files, with its dot; an empty string for `Plain` and `Zip`.
     pub fn ending(self) -> &'static str {
         ["", ".gz", ".zst", ".bz2", ".xz", ""][self as usize]
     }
 
-    /// Returns true if a file with this packing may begin with `start`, or if `start` is too short to decide. For
-    /// `Plain` and `Zip`, any bytes match.
+    /// Returns true if a file with this compression may begin with the bytes `start`, or if `start` is too short to
+    /// decide. For `Plain` and `Zip`, any bytes match.
     pub(crate) fn may_begin(self, start: &[u8]) -> bool {
         let begins = |magic: &[u8]| magic.starts_with(start) || start.starts_with(magic);
         match self {
@@ -247,19 +247,21 @@ impl Packing {
         }
     }
 
-    /// Returns the name of the packing for messages.
+    /// Returns the name of the compression for messages.
     pub(crate) fn name(self) -> &'static str {
         ["plain", "gzip", "zstd", "bzip2", "xz", "zip"][self as usize]
     }
 }
 
-/// Returns the packing extension of a file name, such as `.gz`, in its original case; `None` if there is none.
+/// Returns the extension of a file name if it stands for a compression, such as `.gz`, in its original case; otherwise
+/// `None`.
 pub(crate) fn packed_ending(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
     (Packing::of(path) != Packing::Plain).then(|| &name[name.rfind('.').unwrap_or(name.len())..])
 }
 
-/// Returns the extension of a file name in lower case. A final packing extension, such as `.gz`, is ignored.
+/// Returns the extension of a file name in lower case. A final extension that stands for a compression, such as `.gz`,
+/// is ignored.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     match Packing::of(path) {
         Packing::Plain => last_ending(path),
@@ -271,8 +273,8 @@ fn last_ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
-/// Returns a path as it can be typed in a shell without quotes. A path that would need quotes becomes `IN` with the
-/// extension of the path.
+/// Returns a path for use in a shell command. A path that would need quotes is replaced by `IN` and the extension of
+/// the path.
 pub(crate) fn typed(path: &Path) -> String {
     let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
     match path.to_str() {

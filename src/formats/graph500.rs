@@ -15,9 +15,9 @@ use crate::formats::weights::Weight;
 use crate::formats::{Fault, Format, Packing, Part, Sink, Stop};
 use crate::memory::bytes_of_mut;
 
-/// Size of an edge in bytes.
+/// Size in bytes of an edge in a Graph500 file.
 pub(crate) const EDGE: usize = 12;
-/// Size of a weight in bytes.
+/// Size in bytes of a weight in a Graph500 weights file.
 const WEIGHT: usize = 4;
 /// Number of edges, and of weights, that are decoded at a time.
 const BATCH: usize = sink::BATCH;
@@ -38,7 +38,7 @@ pub(crate) fn parse(data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Decodes `records` to pairs of 32-bit ids. Returns true if all ids fit in 32 bits.
+/// Decodes packed edges (`records`) to pairs of 32-bit ids. Returns true if all ids fit in 32 bits.
 fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     let mut high = 0;
     for ([a, b, c, d, e, f, g, h, rest @ ..], edge) in records.iter().zip(edges) {
@@ -48,7 +48,8 @@ fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     high == 0
 }
 
-/// Returns the two ids of an edge. If an id is negative, the error is the 32-bit word with the upper bits of both ids.
+/// Returns the two ids of a packed edge. If an id is negative, returns as the error the 32-bit word with the upper
+/// bits of both ids.
 #[inline]
 fn ends(record: &[u8; EDGE]) -> Result<(u64, u64), u64> {
     let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));
@@ -114,7 +115,7 @@ impl WeightsFile {
         if self.reader.length() == bytes { Ok(()) } else { Err(self.length(&format!("{edges} edges"), bytes)) }
     }
 
-    /// Starts to read the weights of the edges with the indices `edges` ahead of time, without waiting.
+    /// Starts to read the weights of the edges with the indices `edges` from the file, and does not wait for them.
     pub fn will_need(&self, edges: Range<u64>) {
         self.reader.will_need(edges.start * WEIGHT as u64, edges.end * WEIGHT as u64);
     }

@@ -6,18 +6,19 @@ use crate::formats::text::CountsLine;
 /// Maximum size of a header in bytes, including its comments.
 pub(crate) const HEAD: usize = 1 << 20;
 
-/// The contents of a file's header. The counts are checked after the body has been read.
+/// The contents of an edge file's header. The counts that it declares are checked after all edges have been read.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub layout: BodyLayout,
-    /// Offset of the body in the file.
+    /// Offset in the file at which the header ends and the edges begin.
     pub body: usize,
     pub vertices: Option<u64>,
     pub entries: Option<u64>,
-    /// Whether edges have weights, or may have weights.
+    /// Whether the file's edges have weights, or may have weights.
     pub weighted: bool,
     pub directions: Directions,
-    /// The counts in the first line of a text file; `None` if that line can't be a line of counts.
+    /// The counts (of vertices and edges) in the first line of a text file; `None` if that line can't be a line of
+    /// counts.
     pub counts: Option<CountsLine>,
     /// A remark for the log about how the start of the file is interpreted.
     pub remark: Option<String>,
@@ -28,7 +29,7 @@ pub(crate) struct Head {
 pub(crate) enum Directions {
     /// Edges are directed, or the file does not tell whether they are. Each edge counts as listed.
     Listed,
-    /// The file lists one of the two directions of each undirected edge.
+    /// The file lists only one of the two directions of each undirected edge.
     Half,
     /// The file lists both directions of each undirected edge.
     Both,

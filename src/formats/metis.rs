@@ -1,14 +1,14 @@
 //! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then for every vertex one
-//! line with the 1-based ids of its neighbours. `%` starts a comment line. The digits of FMT state whether the file
-//! has vertex sizes, vertex weights (NCON of them) and edge weights. Vertex sizes and weights must be numbers, and are
+//! line with the 1-based ids of its neighbours. `%` starts a comment line. The digits of FMT state whether the file has
+//! vertex sizes, vertex weights (NCON of them) and edge weights. Vertex sizes and weights must be numbers, and are
 //! ignored.
 //!
 //! Such a file lists each undirected edge twice, once in the line of either end. The visitor gets the edge twice, each
 //! time with the weight from that line. If the weights differ, the smaller one counts, as for repeated edges. An edge
 //! that is listed at only one end is rejected (see `mirror`). Files that list each edge once, such as the files of the
 //! GAP Benchmark Suite, are also accepted unless direction is kept: the lists must have EDGES or 2 EDGES ids. GAP also
-//! writes FMT 100 for graphs without vertex sizes. An empty vertex line reveals such a file, because every vertex
-//! would have a size. In a packed file, only the first MiB is searched for an empty line.
+//! writes FMT 100 for graphs without vertex sizes. An empty vertex line reveals such a file, because every vertex would
+//! have a size. In a compressed file, only the first MiB is searched for an empty line.
 
 use std::io::BufRead;
 
@@ -34,7 +34,7 @@ pub(crate) struct MetisGrammar {
 /// The parser's position in the adjacency lists, carried from one call of [`MetisGrammar::parse`] to the next.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cursor {
-    /// Number of vertices whose lines have been parsed.
+    /// Number of vertices whose lines have been parsed completely.
     pub vertex: u64,
     /// Number of values of the current line that have been parsed.
     column: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// Returns the position at the start of the line of `vertex`.
+    /// Returns the parser's position at the start of the line of `vertex`.
     pub fn at(vertex: u64) -> Cursor {
         Cursor { vertex, ..Cursor::default() }
     }
@@ -97,7 +97,7 @@ fn empty_vertex_line(body: &[u8]) -> bool {
     false
 }
 
-/// Returns the 1-based line number of `vertex`. `from` must be at the start of the file.
+/// Returns the 1-based line number of `vertex` in the file that `from` reads from its start.
 ///
 /// # Errors
 /// The errors of `from`.
@@ -122,7 +122,7 @@ pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
     lines - after_newline - u64::from(data.first() == Some(&b'%'))
 }
 
-/// Returns a weight in quotes, for error messages.
+/// Returns the text of a weight in quotes, for error messages.
 fn shown(text: &[u8]) -> String {
     format!("\"{}\"", text[..text.len().min(60)].escape_ascii())
 }
@@ -151,7 +151,8 @@ impl MetisGrammar {
         Ok(())
     }
 
-    /// Checks the last line of the file, which may lack its newline. `at` is the offset for error messages.
+    /// Checks that the last line of the file is complete, apart from its newline. `at` is the offset for error
+    /// messages.
     pub fn finish(&self, cursor: &mut Cursor, at: usize) -> Result<(), Fault> {
         if cursor.in_line {
             self.end_line(cursor).map_err(|found| self.wrong(at, cursor.vertex, found))?;
@@ -220,7 +221,7 @@ impl MetisGrammar {
             return Fault { at, ..lone_return(data, line) };
         }
         let fault = self.wrong(at, vertex, excerpt(data, at));
-        // The two ids before the number are needed by the check, which expects columns separated by blanks.
+        // The check for decimal commas expects columns separated by blanks, and two ids before the number.
         let number = data[at..].split(|c| c.is_ascii_whitespace()).next().unwrap_or_default();
         match decimal_commas(&[b"0 0 ", number].concat()) {
             Some(remedy) if self.weighted => Fault { remedy: remedy.into(), ..fault },

@@ -3,15 +3,15 @@
 //! [`Input::find`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and passes the
 //! edges in batches to one [`Visitor`] per thread. Threads take chunks (8 MiB) of uncompressed files in order. Binary
 //! pairs reach the visitor without a copy. Chunks that were read from disk may stay in memory for the next pass
-//! ([`InputCache`]). Each packed (compressed) file (`.gz`, `.zst`, `.bz2`, `.xz`) is unpacked by one thread and parsed
-//! by the others.
+//! ([`InputCache`]). Each compressed file (`.gz`, `.zst`, `.bz2`, `.xz`) is decompressed by one thread and parsed by
+//! the others.
 //!
 //! | file | what it contains |
 //! |---|---|
 //! | `format` | the names of the formats, and their file name extensions |
 //! | `input` | the files of an input, their version, their estimated edge count; one-pass streams; edges in memory |
 //! | `part`, `options` | one file of an input, and the options for its lines and columns |
-//! | `scan` | one pass: chunks of plain files, blocks of packed ones; the cache for the next pass; its result |
+//! | `scan` | one pass: chunks of plain files, blocks of compressed ones; the cache for the next pass; its result |
 //! | `pass` | the state that the threads of a pass share: the layout of each file, and the share of a process |
 //! | `names` | string ids |
 //! | `sink`, `head` | buffers for the edges that parsers find; the contents of a file's header |
@@ -104,7 +104,7 @@ impl Edges<'_> {
         }
     }
 
-    /// Calls `each` with the two ends of every edge, until it returns an error.
+    /// Calls `each` with the two ends of every edge in the batch. Stops at the first error that `each` returns.
     #[inline]
     pub fn try_each<E>(&self, mut each: impl FnMut(u64, u64) -> Result<(), E>) -> Result<(), E> {
         match self {
@@ -139,17 +139,17 @@ pub trait Visitor: Send {
         Err(Error::internal("read edges", "their ids are strings without numbers"))
     }
 
-    /// Generates the edges with the indices `edges` of a generated input in the visitor itself, for example on a GPU.
-    /// Returns false if the visitor can't do that; then the edges are passed to [`Self::visit`].
+    /// Generates edges of a generated input in the visitor itself, for example on a GPU. `edges` is the range of their
+    /// indices. Returns false if the visitor can't do that; then the edges are passed to [`Self::visit`].
     fn make(&mut self, edges: Range<u64>) -> Result<bool> {
         let _ = edges;
         Ok(false)
     }
 
-    /// Called when this visitor has visited all edges of chunk `chunk` (a range of a file, or of its unpacked bytes).
-    /// In [`Input::scan_ordered`], chunk indices are consecutive from 0 in the order of the input, and threads take
-    /// chunks in that order. So a visitor can restore the order of the input by waiting here until all earlier chunks
-    /// are done.
+    /// Called when this visitor has visited all edges of chunk `chunk` (a range of a file, or of its decompressed
+    /// bytes). In [`Input::scan_ordered`], chunk indices are consecutive from 0 in the order of the input, and threads
+    /// take chunks in that order. So a visitor can restore the order of the input by waiting here until all earlier
+    /// chunks are done.
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {
         let _ = chunk;
         Ok(())
@@ -188,7 +188,7 @@ fn erased<V: Visitor>(visitors: &mut [V]) -> Vec<&mut dyn Visitor> {
     visitors.iter_mut().map(|visitor| visitor as &mut dyn Visitor).collect()
 }
 
-/// Visitor that finds the largest id.
+/// Visitor that finds the largest id of all edges.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LargestId(pub Option<u64>);
 
@@ -201,15 +201,15 @@ impl Visitor for LargestId {
 
 /// Observer of the progress of a scan.
 pub trait Watch: Sync {
-    /// Reports that `bytes` more bytes of the input were read; their total is [`Input::bytes`]. If this method returns
-    /// an error, for example because of a signal, the scan ends and returns that error.
+    /// Reports that `bytes` more bytes of the input were read. In a whole scan, these numbers sum to [`Input::bytes`].
+    /// If this method returns an error, for example because of a signal, the scan ends and returns that error.
     fn advance(&self, bytes: u64) -> Result<()>;
 
     /// Reports that `bytes` more bytes of the output were written.
     fn wrote(&self, _bytes: u64) {}
 }
 
-/// Watch that does nothing.
+/// Progress observer that does nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 
@@ -219,8 +219,8 @@ impl Watch for Unwatched {
     }
 }
 
-/// Watch that ends a scan if a stop was requested, for example by a signal. It does not count bytes, so it is used for
-/// passes that do not count as progress.
+/// Progress observer that ends a scan if a stop was requested, for example by a signal. It does not count bytes, so it
+/// is used for passes that do not count as progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Signals;
 

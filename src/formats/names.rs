@@ -12,38 +12,38 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::Result;
 use crate::failpoint;
 
-/// Maximum length of an id in bytes. Longer ids are rejected.
+/// Maximum length of a string id in bytes. Longer ids are rejected.
 pub const LONGEST_NAME: usize = u16::MAX as usize;
 
-/// Number of bytes of a record before the string: its hash and its length.
+/// Number of bytes before the string in the record of a string id: the string's hash and its length.
 pub(crate) const HEAD: usize = 10;
 
-/// Maximum number of ids in a batch; each edge has two.
+/// Maximum number of string ids in a batch; each edge has two.
 pub(crate) const NAMES: usize = 2048;
-/// Number of bytes of ids at which a batch is full and is passed to the visitor.
+/// Total size of the records of string ids, in bytes, at which a batch is full and is passed to the visitor.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Upper bound on the memory of a batch in bytes.
+/// Upper bound on the memory of a batch of string ids, in bytes.
 pub(crate) const BATCH_MEMORY: u64 = (ROOM + NAMES * (8 + 8 + 4)) as u64;
 
-/// Size in bytes of the buffer for the records of a batch.
+/// Size in bytes of the buffer for the records of a batch of string ids.
 const ROOM: usize = BATCH_BYTES + 2 * (HEAD + LONGEST_NAME) + SHORT;
 
-/// Number of bytes of a fixed-size copy, see [`copy_short`].
+/// Number of bytes that [`copy_short`] copies at once.
 const SHORT: usize = 32;
 
 /// The string ids of some edges, with their hashes: the two ends of the first edge, then the two ends of the next
 /// edge, and so on. Each id is stored as a record: its hash, its length in two bytes, and its bytes.
 #[derive(Debug, Default)]
 pub struct NameBatch {
-    /// The records, followed by at least [`SHORT`] unused bytes.
+    /// The records of the string ids, followed by at least [`SHORT`] unused bytes.
     bytes: Vec<u8>,
     ends: Vec<u32>,
     hashes: Vec<u64>,
 }
 
 impl NameBatch {
-    /// Adds an id.
+    /// Adds a string id to the batch.
     #[inline]
     pub fn push(&mut self, name: &[u8]) {
         if self.bytes.is_empty() {
@@ -58,7 +58,7 @@ impl NameBatch {
         self.hashes.push(hash);
     }
 
-    /// Returns the number of ids.
+    /// Returns the number of string ids in the batch.
     #[allow(clippy::len_without_is_empty, reason = "nothing asks for it")]
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -68,35 +68,35 @@ impl NameBatch {
         self.ends.last().map_or(0, |&end| end as usize)
     }
 
-    /// Returns true if the batch is full and should be passed to the visitor.
+    /// Returns true if the batch of string ids is full and should be passed to the visitor.
     pub(crate) fn is_full(&self) -> bool {
         self.ends.len() >= NAMES || self.filled() >= BATCH_BYTES
     }
 
-    /// Removes all ids from the batch.
+    /// Removes all string ids from the batch.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
         self.hashes.clear();
     }
 
-    /// Returns the hashes of all ids.
+    /// Returns the hashes of all string ids in the batch.
     pub fn hashes(&self) -> &[u64] {
         &self.hashes
     }
 
-    /// Returns the bytes of all records, followed by at least [`SHORT`] unused bytes.
+    /// Returns the records of all string ids in the batch, followed by at least [`SHORT`] unused bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the byte range in [`Self::bytes`] of the record with index `at`.
+    /// Returns the byte range in [`Self::bytes`] of the record of the string id with index `at`.
     #[inline]
     pub(crate) fn record(&self, at: usize) -> Range<usize> {
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         start..self.ends[at] as usize
     }
 
-    /// Returns the id with index `at`.
+    /// Returns the string id with index `at` in the batch.
     #[inline]
     pub fn name(&self, at: usize) -> &[u8] {
         &self.bytes[self.record(at)][HEAD..]
@@ -139,15 +139,15 @@ pub(crate) fn copy_short(from: &[u8], range: Range<usize>, to: &mut [u8], at: us
     }
 }
 
-/// Returns the hash of an id.
+/// Returns the hash of a string id.
 #[inline]
 pub fn hash(name: &[u8]) -> u64 {
     failpoint::weakened(xxh3_64(name))
 }
 
-/// A dictionary of string ids, with which a pass translates ids to numbers.
+/// A dictionary that translates string ids to numbers.
 pub trait FindNames: fmt::Debug + Send + Sync {
-    /// Writes the number of each id of `names` to `numbers`, which it clears first.
+    /// Writes the number of each string id in `names` to `numbers`, which it clears first.
     ///
     /// # Errors
     /// An error if the dictionary does not contain an id, or can't be read.

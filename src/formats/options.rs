@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Maximum column number; no line of an edge can have more columns.
+/// Maximum number of a column; no line can have more columns.
 const MOST: u64 = 1 << 20;
 
-/// Options for reading lines of text. The same bytes may contain other edges under other options.
+/// Options for reading lines of text. They determine which edges the same bytes yield.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {
-    /// The columns to read.
+    /// The columns that contain the ids and, optionally, the weight.
     pub columns: Columns,
     /// Number of lines to skip at the start of each file, not counting comments and blank lines. With `None` no line
     /// is skipped, and a first line that looks like counts is rejected.
@@ -26,10 +26,10 @@ pub struct TextOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdKind {
-    /// Whole numbers.
+    /// Ids are whole numbers.
     #[default]
     Number,
-    /// Strings. They get dense ids in byte order.
+    /// Ids are strings. They get dense ids in byte order.
     String,
 }
 
@@ -48,14 +48,14 @@ pub enum Columns {
 }
 
 impl TextOptions {
-    /// Returns true if files are read in the same way as with the default options.
+    /// Returns true if these options have the same effect as the default options.
     pub fn are_default(&self) -> bool {
         self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0 && self.ids == IdKind::Number
     }
 }
 
 impl IdKind {
-    /// The values of `[input] ids` and `convert --ids`, with their kinds.
+    /// Kinds of ids, with their names in `[input] ids` and `convert --ids`.
     pub const NAMED: [(&'static str, IdKind); 2] = [("number", IdKind::Number), ("string", IdKind::String)];
 }
 
@@ -112,7 +112,7 @@ impl FromStr for IdKind {
     }
 }
 
-/// Parses the command-line notation: `auto`, `2,3` or `src,dst,weight`.
+/// Parses the command-line notation of columns: `auto`, `2,3` or `src,dst,weight`.
 impl FromStr for Columns {
     type Err = String;
 

@@ -1,4 +1,4 @@
-//! A file of an input: its format, packing and size, and how it is read.
+//! A file of an input: its format, compression and size, and how it is read.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -12,10 +12,10 @@ use crate::formats::format::ending;
 use crate::formats::packing::Decoder;
 use crate::formats::{Columns, Format, IdKind, Packing, TextOptions};
 
-/// Number of stored bytes that are read at a time.
+/// Size in bytes of the buffer through which a file is read and decompressed.
 const STORED: usize = 4096;
 
-/// A file of an input.
+/// One file of an input.
 #[derive(Debug, Clone)]
 pub struct Part {
     pub(crate) path: PathBuf,
@@ -29,7 +29,7 @@ pub struct Part {
     /// Whether the user specified the format. Otherwise it follows from the file's extension.
     pub(crate) named: bool,
     pub(crate) use_of_direction: UseOfDirection,
-    /// Whether a warning was logged that the contents could be read in another way.
+    /// Whether a message about doubtful contents of the file was already logged, so that it is logged only once.
     pub(crate) warned: Arc<AtomicBool>,
     /// How lines are read if the file is text, and which columns are read if it is a table.
     pub(crate) text: Arc<TextOptions>,
@@ -73,27 +73,27 @@ impl Part {
         }
     }
 
-    /// Returns the path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the size on disk, in bytes.
+    /// Returns the size of the file on disk, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns the format, without the packing.
+    /// Returns the format of the file's contents, regardless of compression.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Returns the packing.
+    /// Returns how the file is compressed.
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
-    /// Returns true if the edges have weights according to the format, the extension and the options.
+    /// Returns true if the edges have weights, judging by the format, the file name extension and the options.
     pub fn is_weighted(&self) -> bool {
         let text = self.text.columns.has_weight() || ending(&self.path).as_deref() == Some("wel");
         let columns = self.format == Format::Parquet && self.text.columns.has_weight();
@@ -124,7 +124,7 @@ impl Part {
     /// Returns true if the format lists each edge at both ends: METIS, and an undirected GAP graph.
     ///
     /// # Errors
-    /// Bad input if the file can't be read or unpacked.
+    /// Bad input if the file can't be read or decompressed.
     fn lists_both_ends(&self) -> Result<bool> {
         match self.format {
             Format::Metis => Ok(true),
@@ -137,7 +137,7 @@ impl Part {
         }
     }
 
-    /// Opens the file, and returns a reader of its unpacked bytes.
+    /// Opens the file, and returns a reader of its decompressed bytes.
     ///
     /// # Errors
     /// Bad input if the file can't be read.
@@ -213,7 +213,7 @@ impl Part {
                 let ids = match (is_string, self.text.skip_lines) {
                     (false, _) => "",
                     (true, None) => " ids string 2",
-                    // No line of strings is taken for a header line.
+                    // With `skip_lines`, the first line of strings is never taken for a header line.
                     (true, Some(_)) => " ids string 2 skipped",
                 };
                 format!("{name} 3 columns {} skip_lines {skip}{ids}", self.text.columns)
@@ -223,7 +223,7 @@ impl Part {
     }
 }
 
-/// Returns the path of the weights file for the edge file `path`, which has the packing `packing`.
+/// Returns the path of the weights file for the edge file `path`, which has the compression `packing`.
 pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
     let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
         path.with_extension("")
@@ -237,9 +237,9 @@ pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
 /// Properties of a Parquet file that are known before its pages are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableSummary {
-    /// Number of rows in all row groups.
+    /// Number of rows in all row groups of the Parquet file.
     pub edges: u64,
-    /// Whether both id columns are 32-bit.
+    /// Whether both id columns have 32 bits.
     pub narrow: bool,
     /// Maximum number of threads that can read the file at the same time.
     pub readers: u64,
@@ -247,13 +247,13 @@ pub(crate) struct TableSummary {
     pub memory: u64,
     /// Memory in bytes that is needed while the file is opened.
     pub opening: u64,
-    /// Memory in bytes that an open file occupies.
+    /// Memory in bytes that the file occupies while it is open.
     pub open: u64,
 }
 
 impl TableSummary {
-    /// Returns an upper bound on the memory in bytes for reading `tables` with `threads` threads that keep up to
-    /// `open` files open.
+    /// Returns an upper bound on the memory in bytes for reading the Parquet files `tables` with `threads` threads that
+    /// keep up to `open` files open.
     pub fn scratch_bytes(mut tables: Vec<TableSummary>, threads: usize, open: usize) -> u64 {
         let opening = tables.iter().map(|table| table.opening).max().unwrap_or(0);
         tables.sort_unstable_by_key(|table| Reverse(table.open));

@@ -12,10 +12,10 @@ use crate::formats::{Edges, Fault, FindNames, NameBatch, Stop, Visitor, WeightTy
 /// it stays in the L2 cache.
 pub(crate) const BATCH: usize = 4096;
 
-/// Size in bytes of the buffers of one sink.
+/// Size in bytes of the edge buffers of one [`Sink`].
 pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
 
-/// Size in bytes of the additional buffer of a sink that reads weights.
+/// Size in bytes of the additional buffer of a [`Sink`] that reads weights.
 pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 8) as u64;
 
 /// Buffer that passes the edges of one thread to its visitor in batches.
@@ -30,7 +30,6 @@ pub(crate) struct Sink<'v> {
     /// The error for the first integer weight that f32 can't represent exactly. It matters only if the weights turn
     /// out to be f32, which is known after the whole pass.
     rounded: Option<Stop>,
-    /// The buffered string ids.
     names: NameBatch,
     /// The dense ids of a batch of string ids.
     numbers: Vec<u32>,
@@ -42,11 +41,12 @@ pub(crate) struct Sink<'v> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EdgeCounts {
     pub edges: u64,
-    /// Number of edges with a weight.
+    /// Number of edges that have a weight.
     pub weighted: u64,
-    /// The narrowest type that can represent all weights so far.
+    /// The narrowest weight type that can represent all weights so far.
     pub weights: Option<WeightType>,
-    /// Sum of [`signed`] over all neighbours in undirected adjacency lists.
+    /// Sum of the signed hashes ([`signed`]) of all entries of undirected adjacency lists. It is 0 if each edge is in
+    /// the lists of both ends.
     pub balance: u64,
 }
 
@@ -159,20 +159,20 @@ impl<'v> Sink<'v> {
         result
     }
 
-    /// Returns and clears the recorded error for an integer weight that f32 can't represent exactly: the first such
-    /// weight since the last call. Returns `None` if there was no such weight.
+    /// Returns and clears the error for the first integer weight since the last call that f32 can't represent exactly;
+    /// `None` if there was none.
     pub fn take_rounded(&mut self) -> Option<Stop> {
         self.rounded.take()
     }
 
-    /// Adds the entry `v` in the adjacency list of `u` to the balance, which is 0 if each edge is in the lists of both
-    /// ends.
+    /// Adds the hash of neighbour `v` in the adjacency list of `u` to the balance, which is 0 in the end if each edge
+    /// is in the lists of both ends.
     #[inline]
     pub fn list(&mut self, u: u64, v: u64) {
         self.counted.balance = self.counted.balance.wrapping_add(signed(u, v));
     }
 
-    /// Adds an edge.
+    /// Adds an edge to the current batch. Passes the batch to the visitor when it is full.
     #[inline]
     pub fn push(&mut self, u: u64, v: u64) -> Result<()> {
         self.wide.push([u, v]);
@@ -205,14 +205,14 @@ impl<'v> Sink<'v> {
         result
     }
 
-    /// Passes a batch without weights to the visitor, without a copy.
+    /// Passes a batch of edges without weights to the visitor, without copying the batch.
     pub fn batch(&mut self, edges: Edges<'_>) -> Result<()> {
         self.counted.edges += edges.len() as u64;
         self.visitor.visit(edges, &[])
     }
 
-    /// Calls `unpack(pairs)`, which must fill the slice with a batch of `edges` edges (at most [`BATCH`]), and passes
-    /// the batch to the visitor. If `unpack` returns false, passes nothing to the visitor and returns false. `weights`
+    /// Calls `unpack(pairs)`, which must fill `pairs` with a batch of `edges` edges (at most [`BATCH`]), and passes the
+    /// batch to the visitor. If `unpack` returns false, passes nothing to the visitor and returns false. `weights`
     /// contains the weights of these edges, and their narrowest type as [`Weights::take_floats`] returns it.
     pub fn fill(
         &mut self,
@@ -220,7 +220,7 @@ impl<'v> Sink<'v> {
         weights: Option<(&[u32], WeightType)>,
         unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
     ) -> Result<bool> {
-        // Edges that were added one by one come first.
+        // First pass on the edges that were added one by one.
         self.flush()?;
         self.narrow.resize(edges, [0; 2]);
         if !unpack(&mut self.narrow) {

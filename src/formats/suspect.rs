@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Format, Part};
 
-/// Number of samples, including the start, that are examined if the start of a file looks wrong.
+/// Number of samples of a file, including its start, that are examined if the start looks wrong.
 const PLACES: u64 = 32;
-/// Size of a sample in bytes.
+/// Size in bytes of a sample of a file.
 const WINDOW: usize = 4096;
 
 /// Examines the start of a file of pairs and, if it looks wrong, samples at other offsets. `more` reads `buffer.len()`
@@ -112,7 +112,7 @@ fn words_of(bytes: &[u8]) -> Vec<u64> {
 struct WordSample<'a> {
     words: &'a [u64],
     halves: Vec<u32>,
-    /// Whether the length of the file allows pairs of 64-bit words.
+    /// Whether the file's length allows it to consist of pairs of 64-bit words.
     whole: bool,
 }
 
@@ -121,7 +121,8 @@ impl WordSample<'_> {
         WordSample { words, halves: words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).collect(), whole }
     }
 
-    /// Returns true if `is` returns true for every word of the sample, and the file may consist of 64-bit pairs.
+    /// Returns true if `is` returns true for every word of the sample, and the file's length allows pairs of 64-bit
+    /// words.
     fn all(&self, is: impl Fn(u64) -> bool) -> bool {
         self.whole && self.words.iter().all(|word| is(*word))
     }

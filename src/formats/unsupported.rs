@@ -8,10 +8,10 @@ use crate::error::{At, Error, Result};
 use crate::formats::format::endings;
 use crate::formats::{Format, IdKind, Packing, Part, READS_PARQUET, ending, typed};
 
-/// An unsupported format.
+/// A file format that gpugraph recognises but does not read.
 #[derive(Debug)]
 pub(super) struct UnsupportedFormat {
-    /// Name of the format in messages.
+    /// Name of the format in messages to the user.
     pub name: &'static str,
     /// File name extensions, none of which belongs to a supported format.
     endings: &'static [&'static str],
@@ -19,7 +19,7 @@ pub(super) struct UnsupportedFormat {
     begins: fn(&[u8]) -> bool,
     /// Whether the first bytes of the format are so specific that no file of ids begins with them by chance.
     pub distinctive: bool,
-    /// Advice that messages print before the command.
+    /// Advice that messages print before the command that converts or fetches a file.
     advice: &'static str,
     /// The command that converts or fetches a file, or the name of another file to read instead. IN stands for the
     /// file, and BASE for its name without the extension.
@@ -214,10 +214,10 @@ impl UnsupportedFormat {
         UnsupportedFormat::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 
-    /// Returns the advice for the file at `path`, which ends with a command. If the file is packed, the command
-    /// unpacks it first.
+    /// Returns the advice for the file at `path`, which ends with a command. If the file is compressed, the command
+    /// decompresses it first.
     pub(super) fn remedy(&self, path: &Path, packing: Packing) -> String {
-        // GNU tar unpacks compressed archives itself.
+        // GNU tar decompresses compressed archives itself.
         let (unpack, plain) = match packing {
             Packing::Plain | Packing::Zip => (None, path.to_owned()),
             _ if self.name == "a tar archive" => (None, path.to_owned()),
@@ -262,7 +262,7 @@ pub(super) fn parquet_remedy(path: &Path) -> String {
     format!("build gpugraph with it: cargo build --release --features parquet; or {}", conversion(&typed(path)))
 }
 
-/// Returns the command that converts a Parquet file for a build of gpugraph without Parquet.
+/// Returns the command that converts the Parquet file `file`, for builds of gpugraph that do not read Parquet.
 fn conversion(file: &str) -> String {
     format!(
         "convert the file, where source and target are its columns of ids: python3 -c \"import pandas as p, numpy as n; \
@@ -270,7 +270,7 @@ fn conversion(file: &str) -> String {
     )
 }
 
-/// Returns the first byte that is not whitespace.
+/// Returns the first byte of `start` that is not whitespace.
 fn first(start: &[u8]) -> Option<u8> {
     start.iter().copied().find(|c| !c.is_ascii_whitespace())
 }

@@ -1,5 +1,5 @@
-//! Builds the stored blocks from bins. Threads sort bins in the order of rows. The thread that completes a block by
-//! sorting its last bin writes the block, while the others continue with the next one.
+//! Builds the stored blocks of rows from bins of edges. Threads sort bins in the order of rows. The thread that sorts
+//! the last bin of a block also writes the block, while the other threads sort the bins of the next one.
 
 use super::gate::Gate;
 use super::partition::Partition;
@@ -39,7 +39,7 @@ pub struct Builder<'a, 'p> {
 pub struct BlockFiles<'a> {
     /// Folder in which the files are written.
     pub folder: &'a Path,
-    /// Key of the graph.
+    /// Key that identifies the graph in its files.
     pub key: u64,
     /// Division of the rows into blocks.
     pub layout: &'a Layout,
@@ -49,7 +49,7 @@ pub struct BlockFiles<'a> {
     pub syncer: &'a Syncer,
 }
 
-/// Totals of all blocks that were built.
+/// Total size of all blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltBlocks {
     /// Number of stored row entries (neighbours), one for each distinct edge.
@@ -59,8 +59,8 @@ pub struct BuiltBlocks {
 }
 
 impl BlockFiles<'_> {
-    /// Writes block `block`, and the file of its weights if edges have weights. Each of the `parts` is (row lengths,
-    /// targets, weights) of consecutive rows.
+    /// Writes block `block`, and the file of its weights if edges have weights. Each of the `parts` contains
+    /// consecutive rows, as (row lengths, targets, weights).
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries or more.
@@ -145,7 +145,7 @@ impl<'p> Builder<'_, 'p> {
         }
     }
 
-    /// Adds a sorted bin to its block. Writes the block if all its bins are now sorted.
+    /// Adds a sorted bin to its block, and writes the block if all its bins are now sorted.
     fn deliver(
         &self,
         shared: &SharedBlocks<'p>,
@@ -227,6 +227,6 @@ struct SharedBlocks<'p> {
     slots: Vec<Mutex<BlockSlot<'p>>>,
     /// Index of the first block that is not stored yet.
     front: Gate<usize>,
-    /// Free buffers for rows. They are reused, because the kernel has already allocated their pages.
+    /// Free buffers for sorted rows. They are reused, because the kernel has already allocated their pages.
     spare: Mutex<Vec<SortedRows>>,
 }

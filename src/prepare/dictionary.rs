@@ -62,13 +62,13 @@ impl Dictionary {
     /// [`crate::Error::Corrupt`] if the file differs from what was written; [`crate::Error::Limit`] if the index, half
     /// a byte for each id, does not fit in memory.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
-        // If ids are evenly distributed, a range contains about eight of them.
+        // If ids are evenly distributed, a range of the index contains about eight of them.
         let list = SortedList::open(&IDS, path, key, |ids| ids / 8, budget)?;
         Ok(Dictionary { list, unlisted: OnceLock::new() })
     }
 
-    /// Maps the file at `path` to memory. Its body is the ids in ascending order, a u64 each. This builds no index, so
-    /// it uses no memory of the budget.
+    /// Maps the dictionary's file at `path` to memory. Its body is the ids in ascending order, a u64 each. This builds
+    /// no index, so it uses no memory of the budget.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -76,7 +76,7 @@ impl Dictionary {
         sorted_list::map(&IDS, path, key)
     }
 
-    /// Returns the ids in ascending order.
+    /// Returns all ids of the dictionary in ascending order.
     pub fn ids(&self) -> &[u64] {
         self.list.numbers()
     }
@@ -86,13 +86,12 @@ impl Dictionary {
         self.unlisted.get().copied()
     }
 
-    /// Returns the dense id of a raw id; `None` if the input does not contain the raw id.
+    /// Returns the dense id of a raw id (an id of the input); `None` if the input does not contain the raw id.
     pub fn find(&self, RawId(id): RawId) -> Option<DenseId> {
         self.list.position(id).map(DenseId)
     }
 
-    /// Looks up the ids of `edges`, and replaces the contents of `dense` by these edges with dense ids. `source` names
-    /// the input in errors.
+    /// Sets `dense` to the edges `edges`, with their raw ids replaced by dense ids. `source` names the input in errors.
     fn look_up<T: Copy + Into<u64>>(&self, edges: &[[T; 2]], source: &str, dense: &mut Vec<[u32; 2]>) -> Result<()> {
         dense.clear();
         for &[u, v] in edges {

@@ -36,32 +36,32 @@ const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSour
     ProgramSource { name, text, headers: WEIGHTED_HEADERS }
 }
 
-/// Program with the kernels that count degrees.
+/// GPU program with the kernels that count degrees.
 pub static INGEST: ProgramSource =
     ProgramSource { name: "ingest.cu", text: INGEST_TEXT, headers: &[COMMON, ("prepare.cuh", HEADER), SPLITMIX] };
-/// Program with the kernels that put edges in bins.
+/// GPU program with the kernels that put edges in bins.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =
     weighted_program("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
-/// Program with the kernels that sort bins into rows.
+/// GPU program with the kernels that sort bins into rows.
 pub static SORT: ProgramSource = program("sort.cu", SORT_TEXT);
 static WEIGHTED_SORT: ProgramSource =
     weighted_program("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
 
-/// Program with the kernels that build the upper half of rows from the lower half.
+/// GPU program with the kernels that build the upper half of rows from the lower half.
 pub static TRANSPOSE: ProgramSource = program("transpose.cu", TRANSPOSE_TEXT);
 
-/// Returns the program that puts edges in bins; `weighted` says whether edges have weights.
+/// Returns the GPU program that puts edges in bins; `weighted` says whether edges have weights.
 pub(super) fn partition_program(weighted: bool) -> &'static ProgramSource {
     if weighted { &WEIGHTED_PARTITION } else { &PARTITION }
 }
 
-/// Returns the program that sorts bins into rows; `weighted` says whether edges have weights.
+/// Returns the GPU program that sorts bins into rows; `weighted` says whether edges have weights.
 pub(super) fn sort_program(weighted: bool) -> &'static ProgramSource {
     if weighted { &WEIGHTED_SORT } else { &SORT }
 }
 
-/// Returns the programs that every preparation launches; `weighted` says whether edges have weights.
+/// Returns the GPU programs that every preparation launches; `weighted` says whether edges have weights.
 pub fn programs(weighted: bool) -> [&'static ProgramSource; 4] {
     [&SCAN, &INGEST, partition_program(weighted), sort_program(weighted)]
 }

@@ -15,7 +15,7 @@ pub struct IdList {
     /// Sorted strings, if the input's ids are strings.
     names: Option<Box<NameList>>,
     first_id: FirstId,
-    /// Number of dense ids.
+    /// Number of dense ids of the graph.
     ids: u64,
 }
 
@@ -50,7 +50,8 @@ impl IdList {
     pub fn of_row(&self, row: u64) -> InputId {
         match u32::try_from(row).ok().filter(|_| row < self.ids) {
             Some(dense) => self.of(DenseId(dense)),
-            // If the input declares its number of vertices, ids may be larger than those of all vertices with edges.
+            // If the input declares its number of vertices, it may have vertices with larger ids than any vertex with
+            // an edge.
             None => InputId::Number(row + self.first_id.0),
         }
     }
@@ -70,7 +71,7 @@ impl IdList {
 
 /// Map from vertices to their ids in the input, and back.
 pub struct InputIds {
-    /// Dense id of each vertex.
+    /// Dense id of each vertex, indexed by vertex.
     dense: Buffer<u32>,
     list: IdList,
 }
@@ -91,7 +92,7 @@ impl InputIds {
         let map = order.ids()?;
         let mut dense = budget.zeroed(info.connected as usize, "ids of vertices (4 bytes for each)")?;
         for (id, &vertex) in (0u32..).zip(map) {
-            // Ids without an edge have the value `ISOLATED`, which is out of range.
+            // Ids without an edge have the value `ISOLATED`, which is beyond the end of `dense`.
             if let Some(of_vertex) = dense.get_mut(vertex as usize) {
                 *of_vertex = id;
             }

@@ -25,7 +25,7 @@ const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 /// Sizes of a graph's division into blocks and bins, on which the division of memory depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutShape {
-    /// Number of bins.
+    /// Number of bins into which the rows are divided.
     pub bins: u64,
     /// Upper bound on the number of entries (neighbours) of any bin.
     pub largest_bin: u64,
@@ -71,9 +71,9 @@ impl LayoutShape {
     /// Returns upper bounds on the sizes for any graph with `edges` edges and `vertices` connected vertices.
     /// `direction` says whether its edges are directed.
     ///
-    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours. The length of a granule (range
-    /// of rows that is never divided) is a 1024th of its ids. So a granule has at most `edges / 512` entries. Every
-    /// vertex but the first has an entry, so there are no more vertices than entries.
+    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours. A granule (range of rows that is
+    /// never divided) that begins at row `v` has at most `v / 1024` rows, rounded up. So it has at most `edges / 512`
+    /// entries. Every vertex but the first has an entry, so there are no more vertices than entries.
     pub fn at_most(edges: u64, vertices: u64, direction: Direction) -> Self {
         let rows = direction.rows(vertices);
         let bound = 2 * edges;
@@ -152,16 +152,17 @@ impl MemoryDemand {
         lines * self.line_bytes() + PER_CHUNK
     }
 
-    /// Returns the number of bytes of memory for partitioning, without bins and messages in flight.
+    /// Returns the number of bytes of memory that partitioning needs in addition to the bins and the messages in
+    /// flight.
     fn partitioning(&self, shape: &LayoutShape) -> u64 {
         let bins = shape.bins as usize;
         let placing = if self.weighted { Scatter::<true>::bytes(bins) } else { Scatter::<false>::bytes(bins) };
         4 * self.ids + self.threads as u64 * placing + self.reading
     }
 
-    /// Returns the number of bytes of memory for sorting, without bins. `in_flight` is an index into `IN_FLIGHT`, and
-    /// selects the number of blocks in memory at once. `chunk` is the number of lines per chunk; `spills` says whether
-    /// any edges are spilled.
+    /// Returns the number of bytes of memory that sorting needs in addition to the bins. `in_flight` is an index into
+    /// `IN_FLIGHT`, and selects the number of blocks in memory at once. `chunk` is the number of lines per chunk;
+    /// `spills` says whether any edges are spilled.
     fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64, spills: bool) -> u64 {
         let chunk = chunk * self.line_bytes();
         let scratch = sort::bytes(shape.largest_bin, shape.most_rows, chunk, self.weighted);
@@ -221,7 +222,7 @@ impl Sizes {
                 sorting: sorting + memory,
             }
         };
-        // In the end every thread may have a partly filled line for each bin.
+        // At the end of partitioning, every thread may have a partly filled line for each bin.
         let lines_of = |edges: u64| edges / LINE as u64 + threads * count;
         let lines = lines_of(needs.edges);
         // The last chunk of every bin is half empty on average. Small chunks reduce this waste.
@@ -243,7 +244,7 @@ impl Sizes {
         let in_flight = usize::from(threads > 1 && fixed(1, *CHUNK.end()) <= free / 2);
         let room = |chunk: u64| (free - fixed(in_flight, chunk).min(free)) / needs.chunk_bytes(chunk) * chunk;
         let mut chunk = chunk_for(lines.min(room(*CHUNK.start())));
-        // Reading spilled chunks back needs memory, too.
+        // Every bin needs a chunk, in addition to the memory for reading spilled chunks back.
         while chunk > *CHUNK.start() && room(chunk) < count * chunk {
             chunk /= 2;
         }

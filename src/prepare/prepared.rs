@@ -224,8 +224,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Packs the lower half of the rows in memory, and sets the upper half, which must be packed already. The memory of
-    /// unpacked blocks is freed block by block.
+    /// Packs (compresses) the lower half of the rows in memory, and sets the upper half, which must be packed already.
+    /// The memory of the original lower half is freed block by block.
     ///
     /// # Errors
     /// Cancellation, or [`Error::Limit`]. If packing had begun, the lower half is returned with the error, and the

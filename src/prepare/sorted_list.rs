@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::path::Path;
 
-/// Maximum count of numbers that are read at once from a sorted run.
+/// Maximum count of numbers that are read from a sorted run at a time.
 const READ_AHEAD: usize = 8192;
 /// Maximum count of numbers that a thread gathers before it sorts. With more numbers, sorting and writing would delay
 /// the reaction to SIGINT and other POSIX signals.

@@ -28,20 +28,20 @@ const RANGES: u64 = 1 << 14;
 /// Bit pattern of infinity as an f64. The bit patterns of positive NaNs and of all negative numbers are larger.
 const INFINITE: u64 = f64::INFINITY.to_bits();
 
-/// Returns the path of the list in the graph's folder.
+/// Returns the path of the weight list in the graph's folder.
 fn path(folder: &Path) -> PathBuf {
     folder.join("weights")
 }
 
-/// The list of weights, with an index for finding the code of a weight.
+/// The list of distinct weights, with an index for finding the code of a weight.
 #[derive(Debug)]
 pub struct WeightCodes(pub(super) SortedList);
 
 impl WeightCodes {
-    /// Maximum size of the index in bytes.
+    /// Maximum size in bytes of the index of a weight list.
     pub const INDEX_BYTES: u64 = 4 * (2 * RANGES + 2);
 
-    /// Reads the input once, with weights of 64 bits, and writes the list to the graph's folder.
+    /// Reads the input once, with weights of 64 bits, and writes the list of distinct weights to the graph's folder.
     ///
     /// # Errors
     /// Errors of the input (including more than 2^32 - 2 distinct weights), of the disk and of the budget.
@@ -57,7 +57,7 @@ impl WeightCodes {
             .map(|(seal, _)| seal)
     }
 
-    /// Opens the list in the graph's folder.
+    /// Opens the list of distinct weights in the graph's folder.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file differs from what was written; [`Error::Io`]; [`Error::Limit`] if the index does
@@ -83,7 +83,7 @@ impl WeightCodes {
 pub struct WeightValues(Option<Arc<Mapped>>);
 
 impl WeightValues {
-    /// Maps the list in the graph's folder to memory. This uses no memory of the budget.
+    /// Maps the list of distinct weights in the graph's folder to memory. This uses no memory of the budget.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].

@@ -35,7 +35,7 @@ fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
 }
 
 impl NpyArray {
-    /// Reads a header from `from`, which is then positioned at the first number of the array.
+    /// Reads the header of a `.npy` file from `from`, which is then positioned at the first number of the array.
     pub fn read(from: &mut impl Read) -> Result<NpyArray, Mismatch> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
@@ -69,7 +69,7 @@ impl NpyArray {
         Ok(NpyArray { body: (8 + bytes + length) as u64, kind, fortran, shape })
     }
 
-    /// Returns the type of the numbers, or an error if they can't be ids.
+    /// Returns the integer type of the array's numbers, or an error if they can't be ids.
     pub fn int(&self) -> Result<Int, Mismatch> {
         let kind = self.kind.as_bytes();
         let order = kind.first().copied().unwrap_or(b' ');
@@ -84,7 +84,7 @@ impl NpyArray {
         }
     }
 
-    /// Returns the name of the numbers' type for error messages.
+    /// Returns the name of the type of the array's numbers, for error messages.
     fn name(&self) -> String {
         let name = match self.kind.as_bytes().get(1) {
             Some(b'f') => "floats",
@@ -97,14 +97,14 @@ impl NpyArray {
         format!("{name} ({})", self.kind.replace(char::is_control, "?"))
     }
 
-    /// Returns the number of elements; `None` if the file would have 2^63 bytes or more.
+    /// Returns the number of elements of the array; `None` if the file would have 2^63 bytes or more.
     pub fn numbers(&self, int: Int) -> Option<u64> {
         let count = self.shape.iter().try_fold(1u64, |count, length| count.checked_mul(*length))?;
         let bytes = count.checked_mul(int.bytes as u64)?.checked_add(self.body)?;
         (bytes < 1 << 63).then_some(count)
     }
 
-    /// Returns the location of a one-dimensional array, and the number of its elements.
+    /// Returns the location of the numbers of a one-dimensional array, and their count.
     pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Mismatch> {
         let int = self.int()?;
         match (self.shape.as_slice(), self.numbers(int)) {
@@ -113,8 +113,8 @@ impl NpyArray {
         }
     }
 
-    /// Returns the edges of an array with two columns or two rows. In a 2 by 2 array, each column is an edge if `wide`
-    /// is true, otherwise each row.
+    /// Returns where an array with two columns or two rows stores the edges. In a 2 by 2 array, each column is an edge
+    /// if `wide` is true, otherwise each row.
     pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Mismatch> {
         let int = self.int()?;
         let shape = || format!("the shape {:?}", self.shape);
@@ -185,7 +185,8 @@ pub(super) struct WeightColumn {
 }
 
 impl WeightColumn {
-    /// Returns the weights that follow the header `array`; `None` if its numbers can't be weights.
+    /// Returns the location and type of the weights that follow the header `array`; `None` if its numbers can't be
+    /// weights.
     pub fn of(array: &NpyArray, place: ArrayPlace) -> Option<WeightColumn> {
         let letters = array.kind.as_bytes();
         let bytes: usize = array.kind.get(2..)?.parse().ok()?;

@@ -17,7 +17,7 @@ use crate::error::{At, Error, Result};
 
 /// Maximum number of members of an archive. An archive with a graph has only a few.
 const MOST: usize = 10_000;
-/// Size in bytes of the read buffer for stored or deflated bytes.
+/// Size in bytes of the buffer for reading an archive.
 const STORED: usize = 64 << 10;
 const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
@@ -202,7 +202,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<NpzMember>>> {
     Ok(members)
 }
 
-/// Reads the header of a member. Returns the header, and a reader of the numbers that follow it.
+/// Reads the header of an array in an archive. Returns the header, and a reader of the numbers that follow it.
 fn array(path: &Path, member: &Arc<NpzMember>) -> Result<(NpyArray, Box<dyn Read>)> {
     let mut from = open(path, member)?;
     let array = NpyArray::read(&mut from).map_err(|(expected, found)| {
@@ -211,7 +211,7 @@ fn array(path: &Path, member: &Arc<NpzMember>) -> Result<(NpyArray, Box<dyn Read
     Ok((array, from))
 }
 
-/// Returns an error unless the array's `bytes` bytes fill its member exactly.
+/// Returns an error unless the array's `bytes` bytes fill its archive member exactly.
 fn check_fills_member(path: &Path, member: &NpzMember, bytes: u64) -> Result<()> {
     if bytes == member.size {
         return Ok(());
@@ -220,7 +220,7 @@ fn check_fills_member(path: &Path, member: &NpzMember, bytes: u64) -> Result<()>
     Err(Error::input(path, At::File, format!("{bytes} bytes of the member {}", member.name), found, DAMAGED))
 }
 
-/// Returns the text of a member that contains one short word.
+/// Returns the text of an archive member that contains one short word.
 fn text(path: &Path, member: &Arc<NpzMember>) -> Result<String> {
     let (_, from) = array(path, member)?;
     let mut bytes = Vec::new();
@@ -229,7 +229,7 @@ fn text(path: &Path, member: &Arc<NpzMember>) -> Result<String> {
     Ok(bytes.iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
 }
 
-/// Returns the numbers of a small member. Only its first 64 bytes are read.
+/// Returns the numbers in a small archive member. Reads only their first 64 bytes.
 fn numbers(path: &Path, member: &Arc<NpzMember>) -> Result<Vec<u64>> {
     let (array, from) = array(path, member)?;
     let int = array.int().map_err(|wrong| refused(path, At::File, wrong))?;

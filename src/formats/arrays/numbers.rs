@@ -6,15 +6,15 @@ use std::path::Path;
 use super::shape::{ArrayPlace, Column};
 use crate::error::{At, Error, Result};
 
-/// Number of edges in a batch.
+/// Number of edges that are read from arrays at a time.
 pub(super) const BATCH: usize = 4096;
 
-/// Sequential reader of the numbers of a column.
+/// Sequential reader of a column of numbers in a file.
 pub(super) struct ArrayReader<'a> {
     path: &'a Path,
     pub column: Column,
     from: Box<dyn Read + 'a>,
-    /// Index of the next number.
+    /// Index in the column of the next number to read.
     next: u64,
     bytes: Vec<u8>,
     /// Number of bytes between the last number that was read and the next one.
@@ -27,7 +27,7 @@ impl<'a> ArrayReader<'a> {
         ArrayReader { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
     }
 
-    /// Reads the next `count` numbers into `into`.
+    /// Reads the next `count` numbers of the column into `into`.
     ///
     /// # Errors
     /// Bad input if there are fewer, or if one is negative.
@@ -45,7 +45,7 @@ impl<'a> ArrayReader<'a> {
         Ok(())
     }
 
-    /// Reads the bytes of the next `count` numbers.
+    /// Reads the bytes of the next `count` numbers of the column.
     ///
     /// # Errors
     /// Bad input if there are fewer.
@@ -69,12 +69,12 @@ impl<'a> ArrayReader<'a> {
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
     }
 
-    /// Returns the bytes of the number at index `nth` of the last batch read.
+    /// Returns the bytes of the number at index `nth` among the numbers that were read last.
     pub fn bytes_of(&self, nth: usize) -> &[u8] {
         &self.bytes[nth * self.column.step..][..self.column.int.bytes]
     }
 
-    /// Returns the error for the number at index `nth` of the last batch read, which has `read` numbers.
+    /// Returns the error for the number at index `nth` among the `read` numbers that were read last.
     pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
         self.wrong_for(nth, read, expected, found, "correct the numbers and save them again")
     }

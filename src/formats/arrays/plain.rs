@@ -12,7 +12,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::bytes::read::Reader;
 use crate::formats::{Part, ScanState, Sink, Stop};
 
-/// Size of a read in bytes.
+/// Number of bytes of a file that are read at a time.
 const STRIDE: usize = 64 << 10;
 
 /// An open file whose edges are stored in arrays.
@@ -129,7 +129,7 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Returns the vertex whose list contains the edge with index `edge`, and the start of that list.
+    /// Returns the vertex whose adjacency list contains the edge with index `edge`, and the start of that list.
     fn row_of(&self, part: &Part, offsets: &Column, rows: u64, edge: u64) -> Result<(u64, u64)> {
         // Invariant of the binary search: the list of `low` begins at or before the edge, the list of `high` after it.
         let (mut low, mut high, mut start) = (0, rows, 0);

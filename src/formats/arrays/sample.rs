@@ -9,10 +9,11 @@ use crate::formats::Part;
 
 /// Number of offsets in each array at which samples are read.
 const PLACES: u64 = 64;
-/// Number of values in a sample.
+/// Number of values in a sample of an array.
 const NUMBERS: u64 = 2048;
 
-/// Returns the number of vertices that the header declares, or else the largest id in a sample + 1.
+/// Returns the number of vertices that the header of a file of arrays declares. Without such a declaration, returns the
+/// largest id in a sample + 1.
 ///
 /// # Errors
 /// Bad input if the file can't be read.

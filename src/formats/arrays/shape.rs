@@ -12,9 +12,9 @@ pub(in crate::formats) struct NpzMember {
     /// Byte range `from..to` of the member's stored data in the file.
     pub from: u64,
     pub to: u64,
-    /// Unpacked size in bytes, as the zip directory declares it.
+    /// Uncompressed size in bytes, as the zip directory declares it.
     pub size: u64,
-    /// Checksum of the unpacked bytes, as the zip directory declares it.
+    /// Checksum of the decompressed bytes, as the zip directory declares it.
     pub crc: u32,
 }
 
@@ -29,7 +29,7 @@ pub(in crate::formats) enum ArrayPlace {
 #[derive(Debug, Clone)]
 pub(in crate::formats) struct Column {
     pub place: ArrayPlace,
-    /// Offset of the first number in the unpacked file or member.
+    /// Offset of the first number in the decompressed file or member.
     pub at: u64,
     pub int: Int,
     /// Number of bytes from the start of one number to the start of the next.
@@ -39,7 +39,7 @@ pub(in crate::formats) struct Column {
 /// How the arrays of a file store the ends of its edges.
 #[derive(Debug, Clone)]
 pub(in crate::formats) enum ArrayLayout {
-    /// A single array of pairs: the two ends of an edge follow each other.
+    /// One array of pairs, in which the two ends of an edge follow each other.
     Rows(Column),
     /// One array with the first end of every edge, and one with the second.
     Columns { from: Column, to: Column },
@@ -66,7 +66,7 @@ pub(in crate::formats) struct EdgeArrays {
     pub edges: u64,
     /// The declared number of vertices, which all ids must be below; `None` if there is no such declaration.
     pub vertices: Option<u64>,
-    /// Size in bytes of the unpacked file. In an archive: size of the array of pairs, or 0 if there is none.
+    /// Size in bytes of the decompressed file. In an archive: size of the array of pairs, or 0 if there is none.
     pub length: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Reads arrays in packed files and archives, from the first number to the last, with one thread. If the ends of the
-//! edges are in two arrays, the file is unpacked twice at the same time, and a third time for weights. So the memory in
-//! use does not grow with the file.
+//! Reads arrays in compressed files and archives, from the first number to the last, with one thread. If the ends of
+//! the edges are in two arrays, the file is decompressed twice at the same time, and a third time for weights. So the
+//! memory in use does not grow with the file.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,12 +13,12 @@ use crate::error::{At, Error, Result};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
 use crate::formats::{Packing, ScanState, Sink, Stop};
 
-/// Upper bound on the memory in bytes for reading one file, not counting the decoder of each array.
+/// Upper bound on the memory in bytes for reading one file of arrays, not counting the decoder of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
 
-/// Number of batches between two reports of progress.
+/// Number of batches of edges between two reports of progress.
 const TURN: usize = 64;
-/// Number of bytes skipped at a time.
+/// Number of bytes of a stream that are skipped at a time.
 const STRIDE: u64 = 1 << 20;
 
 /// Reads all edges of file `index` of the input. `number` is the index of the next chunk of the scan, and is
@@ -87,8 +87,8 @@ pub(in crate::formats) fn read(
     shared.advance(part.bytes - reported)
 }
 
-/// Reads the streams of all columns to their ends, because checksums are stored there. `length` is the unpacked size
-/// of a packed file in bytes, and `None` for an archive.
+/// Reads the streams of all columns to their ends, where the checksums are stored. `length` is the uncompressed size of
+/// a compressed file in bytes, and `None` for an archive.
 fn read_to_end(walk: &mut EdgeWalk<'_>, length: Option<u64>, watch: impl Fn() -> Result<()> + Copy) -> Result<()> {
     let (first, last) = match &mut walk.ends {
         EndpointArrays::Rows(all) => (None, all),
@@ -105,7 +105,7 @@ fn read_to_end(walk: &mut EdgeWalk<'_>, length: Option<u64>, watch: impl Fn() ->
     }
 }
 
-/// Skips `bytes` bytes, or fewer if the stream ends earlier.
+/// Skips the next `bytes` bytes of the stream `from`, or fewer if the stream ends earlier.
 fn skip(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
     let mut left = bytes;
     while left > 0 {

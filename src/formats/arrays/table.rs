@@ -44,7 +44,7 @@ pub(in crate::formats) fn have_weights(part: &Part) -> bool {
     table(part).and_then(|table| weights_of(part, &table)).map_or(true, |weights| weights.is_some())
 }
 
-/// Reads the header of a file of arrays, packed or not, and returns where the file stores its edges.
+/// Reads the header of a file of arrays, compressed or not, and returns where the file stores its edges.
 ///
 /// # Errors
 /// Bad input if the file is malformed or contains no edges that can be read.

@@ -16,12 +16,13 @@ pub(super) enum EndpointArrays<'a> {
 
 /// Reader of edges from adjacency lists.
 pub(super) struct AdjacencyListReader<'a> {
-    /// Reader of the offsets. Its next number is the end of the next list.
+    /// Reader of the offsets at which adjacency lists start. The next offset that it returns is the end of the next
+    /// list.
     pub offsets: ArrayReader<'a>,
     pub neighbours: ArrayReader<'a>,
-    /// The vertex whose list is being read.
+    /// The vertex whose adjacency list is being read.
     pub row: u64,
-    /// End of the list of `row`, as an index in `neighbours`.
+    /// End of the adjacency list of `row`, as an index in `neighbours`.
     pub end: u64,
     pub rows: u64,
     /// Number of edges in the whole file.
@@ -131,7 +132,7 @@ impl<'a> EdgeWalk<'a> {
 }
 
 impl<'a> AdjacencyListReader<'a> {
-    /// Creates a reader that begins at the first list. `offsets` must be positioned at the first offset.
+    /// Creates a reader that begins at the first adjacency list. `offsets` must be positioned at the first offset.
     ///
     /// # Errors
     /// Bad input if the first offset is not 0.
@@ -147,8 +148,8 @@ impl<'a> AdjacencyListReader<'a> {
         if ahead[0] == 0 { Ok(lists) } else { Err(lists.wrong(ahead[0])) }
     }
 
-    /// Creates a reader that begins at the list of vertex `row`, whose first edge has the index `start`. The next
-    /// number of `offsets` must be the end of that list.
+    /// Creates a reader that begins at the adjacency list of vertex `row`, whose first edge has the index `start`. The
+    /// next number of `offsets` must be the end of that list.
     pub fn at(
         offsets: ArrayReader<'a>,
         neighbours: ArrayReader<'a>,
@@ -161,7 +162,7 @@ impl<'a> AdjacencyListReader<'a> {
         AdjacencyListReader { offsets, neighbours, row, end: start, rows, edges, ahead: Vec::new(), taken: 0 }
     }
 
-    /// Advances to the list of the next vertex.
+    /// Advances to the adjacency list of the next vertex.
     fn advance(&mut self) -> Result<()> {
         self.row = self.row.wrapping_add(1);
         if self.row >= self.rows {

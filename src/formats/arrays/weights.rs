@@ -8,16 +8,16 @@ use crate::error::{Error, Result};
 use crate::formats::weights::{Mistake, Weight};
 use crate::formats::{Int, Sink};
 
-/// Sequential reader of weights.
+/// Sequential reader of an array of edge weights.
 pub(super) struct WeightNumbers<'a> {
     pub numbers: ArrayReader<'a>,
     float: bool,
-    /// Number of weights in the current batch.
+    /// Number of weights in the batch that was read last.
     count: usize,
 }
 
 impl<'a> WeightNumbers<'a> {
-    /// Reads the next `count` weights.
+    /// Reads the weights of the next `count` edges.
     ///
     /// # Errors
     /// Bad input if there are fewer.
@@ -26,7 +26,7 @@ impl<'a> WeightNumbers<'a> {
         self.numbers.read_bytes(count)
     }
 
-    /// Passes the edge `(u, v)` to `sink`, with the weight at index `nth` of the batch.
+    /// Passes the edge `(u, v)` to `sink`, with the weight at index `nth` of the batch that was read last.
     ///
     /// # Errors
     /// Bad input if the number is not a valid weight, and any error that the visitor returns.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use crate::error::{At, Error};
 
-/// A parse error in the bytes that a parser was given.
+/// A parse error without a file name and a line number, which the caller of the parser adds.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// Byte offset of the parse error from the first byte that the parser was given.
+    /// Offset of the error in the bytes that the parser was given.
     pub at: usize,
     pub expected: String,
     pub found: String,
@@ -17,7 +17,7 @@ pub(crate) struct Fault {
 /// Reason why a parser ended early.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// A parse error, to which the caller adds the file and the line.
+    /// A parse error, to which the caller of the parser adds the file name and the line number.
     Fault(Box<Fault>),
     /// An error that the visitor or the progress observer (`Watch`) returned.
     Error(Error),

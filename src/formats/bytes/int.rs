@@ -1,6 +1,6 @@
 //! Integers of any size and byte order.
 
-/// An integer type.
+/// An integer type, described by size, sign and byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Int {
     /// Size of a number in bytes: 1, 2, 4 or 8.

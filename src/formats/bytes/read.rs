@@ -14,7 +14,7 @@ use crate::error::{At, Error, Result};
 
 /// Alignment in bytes of offsets, lengths and addresses for direct I/O, which bypasses the page cache.
 pub(crate) const ALIGNED: usize = 4096;
-/// Size of a direct read in bytes; larger reads are not faster.
+/// Number of bytes per read with direct I/O; larger reads are not faster.
 const DIRECT: usize = 4 << 20;
 
 /// An open file that can be read at any offset.

@@ -4,8 +4,8 @@
 
 use crate::formats::Fault;
 
-/// Parses the number at `at`. Returns the number and the offset after it; `None` if there is no digit or the number is
-/// 2^64 or more.
+/// Parses the number at offset `at`. Returns the number and the offset after it; `None` if there is no digit or the
+/// number is 2^64 or more.
 #[inline(always)]
 pub(crate) fn number(data: &[u8], at: usize) -> Option<(u64, usize)> {
     let Some(word) = data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
@@ -89,8 +89,8 @@ pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
     Fault::new(line, "lines that end with a line feed", found, remedy)
 }
 
-/// Returns the end of the number at `at` (integer, decimal, with an exponent, `nan` or `inf`); `None` if there is no
-/// number.
+/// Returns the end of the number at offset `at` (integer, decimal, with an exponent, `nan` or `inf`); `None` if there
+/// is no number.
 pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     let length = data[at..].iter().position(|c| matches!(c, b' ' | b'\t' | b'\r' | b'\n' | b',' | b';'));
     let token = &data[at..length.map_or(data.len(), |n| at + n)];

@@ -8,9 +8,9 @@ use crate::formats::bytes::tokens::newlines;
 use crate::formats::pass::layout;
 use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, arrays, contents, parquet};
 
-/// Size of a sample in bytes.
+/// Size in bytes of a sample of a file.
 const SAMPLE: usize = 256 << 10;
-/// Number of samples of an uncompressed file.
+/// Number of samples of an uncompressed file from which its edges are estimated.
 const SAMPLES: u64 = 8;
 
 /// Returns the estimated number of edges of one file. In a METIS file every neighbour counts as an edge.
@@ -20,7 +20,7 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
         return parquet::summary(part).map(|summary| summary.edges);
     }
     if part.format.is_arrays() {
-        // An edge needs at least one byte, and no packing shrinks a file much more than a thousandfold.
+        // An edge needs at least one byte, and no compression shrinks a file much more than a thousandfold.
         let most = part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 1040 });
         // The scan reports any error of the file.
         return Ok(arrays::table(part).map_or(0, |table| table.edges.min(most)));
@@ -42,8 +42,8 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
         // The scan reports the error.
         Err(_) => return Ok(0),
     };
-    // A listed edge needs at least two bytes, and no packing shrinks a file much more than a thousandfold. This limits
-    // the number of edges that a header may claim.
+    // A listed edge needs at least two bytes, and no compression shrinks a file much more than a thousandfold. This
+    // limits the number of edges that a header may claim.
     let most = if part.packing == Packing::Plain { part.bytes / 2 } else { part.bytes.saturating_mul(512) };
     match (&head.layout, head.entries) {
         (BodyLayout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),

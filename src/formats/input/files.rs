@@ -15,7 +15,7 @@ use crate::error::{At, Error, Result};
 /// Options of the search for the files in a folder.
 #[derive(Clone, Copy)]
 pub struct FileSearch<'a> {
-    /// Whether subfolders are searched, too. If false, a folder with subfolders is rejected.
+    /// Whether subfolders are searched, too. If not, a folder with subfolders is rejected.
     pub recursive: bool,
     /// Callback that returns true for a folder that is never part of an input, because gpugraph writes to it.
     pub own: &'a dyn Fn(&Path) -> bool,

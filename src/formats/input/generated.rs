@@ -8,10 +8,10 @@ use crate::formats::{CacheUse, Edges, ScanState, ShareResult, Visitor, WeightTyp
 
 /// Generator whose edge `i` depends only on its parameters and on `i`. Its `Display` prints the parameters.
 pub trait EdgeGenerator: Debug + Display + Send + Sync {
-    /// Returns the number of edges.
+    /// Returns the number of edges that the generator generates.
     fn edges(&self) -> u64;
 
-    /// Returns an exclusive upper bound on the ids.
+    /// Returns an exclusive upper bound on the ids of the generated edges.
     fn vertices(&self) -> u64;
 
     /// Returns true if all ids below [`Self::vertices`] are vertices, including those without an edge.
@@ -19,7 +19,7 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
         true
     }
 
-    /// Fills `out` with the edges from index `first_edge` onwards; the range must be below [`Self::edges`].
+    /// Fills `out` with the generated edges from index `first_edge` onwards; the range must be below [`Self::edges`].
     fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]);
 
     /// Like [`Self::fill`] with 32-bit ids, for at most 2^32 vertices; higher bits are cut off.
@@ -32,7 +32,7 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Does nothing if the edges have no weights.
     fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]);
 
-    /// Returns a hash of the parameters.
+    /// Returns a hash of the generator's parameters.
     fn identity(&self) -> u64;
 
     /// Returns the memory that the generator uses, in bytes.
@@ -56,9 +56,9 @@ pub struct KroneckerParameters {
     pub stream: u64,
     /// Odd multipliers of the permutation of ids.
     pub multiply: [u32; 3],
-    /// The constant that the permutation adds.
+    /// The constant that the permutation of ids adds.
     pub add: u32,
-    /// Number of bits by which the permutation shifts.
+    /// Number of bits by which the permutation of ids shifts.
     pub shift: u32,
     /// log2 of the number of vertices, at most 32.
     pub scale: u32,
@@ -66,15 +66,17 @@ pub struct KroneckerParameters {
 
 const _: () = assert!(size_of::<KroneckerParameters>() == 2080, "the kernels have a static_assert of the same size");
 
-/// Number of edges in a batch: 128 KiB of narrow pairs.
+/// Number of generated edges in a batch: 128 KiB with 32-bit ids.
 const BATCH: u64 = 16 << 10;
 
-/// Size in bytes of a thread's buffers for pairs and weights.
+/// Size in bytes of one thread's buffers for generated edges and weights.
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
-/// Passes the edges of a process's share to the visitors, in chunks of pairs. `shared` is the state of a pass without
-/// files. Generated edges are not cached. But if `cache` may use memory, a GPU generates the edges in this pass and
-/// the CPU is mostly idle. Additional threads then allocate that memory ahead of time for the bins of edges.
+/// Passes the generated edges of a process's share to the visitors, in chunks. `shared` is the state of a pass without
+/// files.
+///
+/// Generated edges are not cached. If `cache` may use memory nevertheless, a GPU generates the edges in this pass, and
+/// the CPU is mostly idle. Additional threads then allocate the memory ahead of time for the bins of edges.
 pub(crate) fn scan(
     generator: &dyn EdgeGenerator,
     shared: &ScanState<'_>,

@@ -11,7 +11,7 @@ use crate::formats::{Input, Part};
 
 /// Number of offsets in a file at which samples are read.
 const SAMPLES: u64 = 32;
-/// Size of a sample in bytes.
+/// Size in bytes of a sample of a file.
 const SAMPLE: usize = 4096;
 
 /// Returns a hash of the size, mtime and ctime in nanoseconds, inode, samples and format of every file, including the

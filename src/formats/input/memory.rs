@@ -11,10 +11,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Edges in memory, in any layout.
 ///
-/// Several threads read ranges of the list at the same time, some ranges more than once. The edges must not change
+/// Several threads read ranges of the edges at the same time, some ranges more than once. The edges must not change
 /// meanwhile.
 pub trait EdgeList: Send + Sync {
-    /// Returns the number of edges.
+    /// Returns the number of edges in memory.
     fn edges(&self) -> u64;
 
     /// Fills `out` with the edges from index `first` onwards. The whole range is below [`Self::edges`].
@@ -51,11 +51,11 @@ pub trait EdgeList: Send + Sync {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryEdges {
     edges: u64,
-    /// The largest id + 1.
+    /// One more than the largest id of an edge.
     end: u64,
     /// Number of vertices, if the caller specified it.
     declared: Option<u64>,
-    /// Hash of edges and weights.
+    /// Hash of all edges and weights.
     identity: u64,
     /// The edges; `None` if this description comes from another process or from a file, because only the process that
     /// created it has the edges.
@@ -221,7 +221,7 @@ impl EdgeGenerator for MemoryEdges {
         self.list.as_ref()?.weights()
     }
 
-    /// Writes the weights in their own type, regardless of the requested one.
+    /// Writes the weights in the type in which they are stored, regardless of the requested type.
     fn fill_weights(&self, first_edge: u64, _: WeightType, out: &mut [u32]) {
         if let Some(list) = &self.list {
             read_weights(&**list, first_edge, out);

@@ -37,7 +37,7 @@ const PER_PART: u64 = 1 << 10;
 pub struct Input {
     pub(crate) source: EdgeSource,
     name: String,
-    /// The paths as the user wrote them.
+    /// The input's paths, as the user wrote them.
     named: Vec<PathBuf>,
     chunk: usize,
     weights: Weights,
@@ -96,7 +96,8 @@ impl Input {
         files::covering(&self.named, file)
     }
 
-    /// Creates an input of files that do not exist yet, with `edges` edges and `ids` ids, for a plan.
+    /// Creates an input of files that do not exist yet, to plan a job. The files will contain `edges` edges and `ids`
+    /// ids.
     ///
     /// # Errors
     /// Bad input if the first path has no known extension.
@@ -148,13 +149,15 @@ impl Input {
         self
     }
 
-    /// Sets the chunk size, on which checksums depend. Used by tests, and by writers that buffer a chunk per thread.
+    /// Sets the size of chunks in bytes; checksums depend on it. Used by tests, and by writers that buffer a chunk per
+    /// thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
     }
 
-    /// Sets how scans treat weights (default: skip). With separate weights files, checksum and identity depend on it.
+    /// Sets how scans treat weights; by default they skip them. If weights are in separate files, the checksum and the
+    /// identity of the input depend on this setting.
     pub fn with_weights(mut self, weights: Weights) -> Input {
         self.weights = weights;
         self
@@ -190,7 +193,7 @@ impl Input {
     /// Returns true if edges may have weights, according to the beginning of each file.
     ///
     /// # Errors
-    /// Bad input if a file can't be read or unpacked.
+    /// Bad input if a file can't be read or decompressed.
     pub fn may_have_weights(&self) -> Result<bool> {
         if let Some(generator) = self.generator() {
             return Ok(generator.weights().is_some());
@@ -218,7 +221,7 @@ impl Input {
         missing(&self.name, self.unread().as_ref())
     }
 
-    /// Returns the files; empty for a generator.
+    /// Returns the input's files; empty for a generator.
     pub fn parts(&self) -> &[Part] {
         match &self.source {
             EdgeSource::Files(parts) => parts,
@@ -233,20 +236,22 @@ impl Input {
         }
     }
 
-    /// Returns the size on disk in bytes; for a generator, the size of the generated pairs. The bytes passed to
+    /// Returns the input's size on disk in bytes; for a generator, the size of the generated pairs. The bytes passed to
     /// [`Watch::advance`] in a whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         let generated = |generator: &dyn EdgeGenerator| generator.edges() * generated::record(generator);
         self.generator().map_or_else(|| self.parts().iter().map(|part| part.bytes).sum(), generated)
     }
 
-    /// Returns an upper bound on the unpacked size of all files in bytes, unless a file is compressed unusually well.
+    /// Returns an upper bound on the uncompressed size of all files in bytes, unless a file is compressed unusually
+    /// well.
     pub fn most_text_bytes(&self) -> u64 {
         let text = |part: &Part| part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 10 });
         self.parts().iter().map(text).fold(0, u64::saturating_add)
     }
 
-    /// Returns the name for messages and reports: the path as the user wrote it, or the generator with its parameters.
+    /// Returns the name of the input for messages and reports: the path as the user wrote it, or the generator with its
+    /// parameters.
     pub fn name(&self) -> String {
         self.name.clone()
     }
@@ -305,11 +310,11 @@ impl Input {
         }
     }
 
-    /// Returns the number of edges: exact for uncompressed binary files and generators, as declared for formats with a
-    /// header, and otherwise estimated from a sample.
+    /// Returns the input's number of edges: exact for uncompressed binary files and generators, as declared for formats
+    /// with a header, and otherwise estimated from a sample.
     ///
     /// # Errors
-    /// Bad input if a file can't be read or unpacked.
+    /// Bad input if a file can't be read or decompressed.
     pub fn estimate_edges(&self) -> Result<u64> {
         match self.generator() {
             Some(generator) => Ok(generator.edges()),
@@ -328,8 +333,8 @@ impl Input {
         self.generator().map_or_else(of_files, EdgeGenerator::edges)
     }
 
-    /// Passes all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one
-    /// additional thread per packed file unpacks it.
+    /// Passes all edges to `visitors`, with one thread per visitor. If there are fewer compressed files than threads,
+    /// one additional thread per compressed file decompresses it.
     ///
     /// # Errors
     /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
@@ -362,7 +367,7 @@ impl Input {
         self.scan_as(share, false, cache, &mut erased(visitors), watch)
     }
 
-    /// Reserves address space for as many chunks as the limit of `budget` allows to cache.
+    /// Reserves address space for caching as many chunks as the limit of `budget` allows.
     ///
     /// # Errors
     /// [`Error::Addresses`] if the kernel refuses the address space.
@@ -375,13 +380,15 @@ impl Input {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound on the cache's memory in bytes in each of `ranks` processes, including spare slabs.
+    /// Returns an upper bound on the cache's memory in bytes in each of `ranks` processes, including memory that is
+    /// allocated ahead of time.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: chunks that fit the cache, with records of at least 8 bytes. If a
-    /// GPU generates the edges, all chunks are counted: it fills bins in advance, in memory as large as a cache.
+    /// Returns the number of chunks worth caching: those of files that can be cached in chunks and whose records have
+    /// at least 8 bytes. If a GPU generates the edges, all chunks are counted: it fills bins in advance, in memory as
+    /// large as a cache.
     fn chunks_to_keep(&self) -> usize {
         if self.on_gpu().is_some() {
             return self.bytes().div_ceil(self.chunk as u64) as usize;
@@ -441,7 +448,7 @@ impl Input {
                 let ahead = if keeps { input_cache::READERS as u64 * PER_THREAD + 3 * hashes } else { 0 };
                 let tables = parts.iter().filter_map(parquet::summary_of).collect();
                 let tables = TableSummary::scratch_bytes(tables, threads, plain::KEPT);
-                // METIS files need the first vertex of every chunk.
+                // A METIS file needs memory for the first vertex of each of its chunks.
                 let of_parts = unpacking * at_once as u64 + 2 * hashes + PER_PART * parts.len() as u64;
                 sinks + pieces + arrays + tables + ahead + of_parts
             }

@@ -1,4 +1,4 @@
-//! Opens a file of an input: finds its format and packing, and rejects files that can't be an input.
+//! Opens a file of an input: finds its format and compression, and rejects files that can't be an input.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::formats::input::EdgeSource;
 use crate::formats::unsupported::format_of;
 use crate::formats::{Columns, Format, IdKind, Input, Packing, Part, TextOptions, arrays, contents, ending};
 
-/// Opens a file of an input, with the given packing or else the packing that its extension names.
+/// Opens a file of an input, with the given compression or else the compression that its extension names.
 pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
     let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
     if !meta.is_file() {

@@ -16,30 +16,30 @@ use crate::error::{At, Error, Result};
 use crate::formats::{Packing, packing};
 use crate::store::os;
 
-/// Size of a read in bytes.
+/// Number of bytes of a stream that are read at a time.
 const PIECE: usize = 256 << 10;
-/// Number of bytes that are examined to recognise the packing of a stream.
+/// Number of bytes that are examined to recognise the compression of a stream.
 const HEAD: usize = 64 << 10;
 /// Number of bytes after which the kernel is asked to start writing them to disk.
 const WRITEBACK: u64 = 8 << 20;
 /// Interval between cancellation checks while a stream is polled.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Path of a stream.
+/// Path of an input that can be read only once, such as a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream {
     path: PathBuf,
 }
 
-/// Result of copying a stream.
+/// Result of copying a stream to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
     /// Number of bytes that were copied.
     pub bytes: u64,
     /// xxh3-64 checksum of the copied bytes.
     pub checksum: u64,
-    /// Packing of the copied bytes. If the bytes look uncompressed, it is the packing that the stream's extension
-    /// names. So a stream with such an extension is rejected if its bytes are not compressed.
+    /// Compression of the copied bytes. If the bytes look uncompressed, it is the compression that the stream's
+    /// extension names. So a stream with such an extension is rejected if its bytes are not compressed.
     pub packing: Packing,
 }
 
@@ -70,7 +70,7 @@ impl Stream {
         self.is_standard_input() || ["/dev/fd", "/proc/self/fd"].iter().any(|fds| self.path.starts_with(fds))
     }
 
-    /// Returns true for standard input, by any of its names.
+    /// Returns true if the path is one of the names of standard input.
     pub fn is_standard_input(&self) -> bool {
         ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| self.path == Path::new(name))
     }
@@ -110,7 +110,7 @@ impl Stream {
 pub struct StreamReader {
     file: File,
     name: String,
-    /// The packing that the extension of the path names.
+    /// The compression that the extension of the path names.
     named: Packing,
 }
 
@@ -135,7 +135,7 @@ impl StreamReader {
         }
     }
 
-    /// Reads until `into` is full or the stream ends. Returns the number of bytes read.
+    /// Reads from the stream until `into` is full or the stream ends. Returns the number of bytes read.
     ///
     /// # Errors
     /// The errors of [`Self::wait`].

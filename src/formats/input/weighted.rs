@@ -4,11 +4,11 @@ use crate::error::Result;
 use crate::formats::pass::layout;
 use crate::formats::{Format, Part, arrays, contents};
 
-/// Returns true if the edges of a file may have weights: its header declares weights, its first line contains one, or
-/// a weights file is next to it. A malformed file counts as weighted; the scan reports the mistake.
+/// Returns true if the edges of a file may have weights: its header declares weights, its first line contains one, or a
+/// weights file is next to it. A malformed file counts as weighted; the scan reports the mistake.
 ///
 /// # Errors
-/// Bad input if the file can't be read or unpacked.
+/// Bad input if the file can't be read or decompressed.
 pub(crate) fn may_have(part: &Part) -> Result<bool> {
     match part.format {
         Format::Gr | Format::Wsg => Ok(true),

@@ -1,10 +1,10 @@
-//! Unpacks gzip files: consecutive members, and zeros after the last one, which tapes and block devices append.
+//! Decompresses gzip files: consecutive members, and zeros after the last one, which tapes and block devices append.
 
 use std::io::{BufRead, Read, Result};
 
 use flate2::bufread::GzDecoder;
 
-/// Reader that unpacks all members.
+/// Reader that decompresses all members of a gzip file.
 pub(crate) struct Members<R> {
     /// The current member; `None` only during the switch to the next one.
     member: Option<GzDecoder<R>>,

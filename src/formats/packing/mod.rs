@@ -1,7 +1,7 @@
-//! Unpacks files of every packing, with an amount of memory that is known in advance.
+//! Decompresses files in every supported compression format, with an amount of memory that is known in advance.
 //!
-//! Consecutive streams, members or frames are read as one file, as the tools of each packing do. Any other bytes after
-//! the last one are rejected, except zeros after gzip and xz, which are padding.
+//! Consecutive streams, members or frames are read as one file, as the usual tools do. Any other bytes after the last
+//! one are rejected, except zeros after gzip and xz, which are padding.
 
 mod gzip;
 mod xz;
@@ -11,7 +11,7 @@ use crate::formats::Packing;
 use std::io::{BufRead, ErrorKind, Read, Result};
 use std::path::Path;
 
-/// Reader that unpacks the bytes of `R`.
+/// Reader that decompresses the bytes that `R` reads.
 pub(crate) enum Decoder<R: BufRead> {
     Gzip(Box<gzip::Members<R>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, R>>),
@@ -20,7 +20,8 @@ pub(crate) enum Decoder<R: BufRead> {
     Plain(R),
 }
 
-/// Returns an upper bound on the memory in bytes needed to unpack the file `path`, without the buffers of the reader.
+/// Returns an upper bound on the memory in bytes needed to decompress the file `path`, without the buffers of the
+/// reader.
 pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     match packing {
         Packing::Plain => 0,
@@ -32,7 +33,8 @@ pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     }
 }
 
-/// Returns the texts `(expected, remedy)` of an error message, if `error` means that unpacking needs too much memory.
+/// Returns the texts `(expected, remedy)` of an error message, if `error` means that decompression needs too much
+/// memory.
 pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {
@@ -50,13 +52,13 @@ pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -
 }
 
 impl<R: BufRead> Decoder<R> {
-    /// Creates a decoder for the file `path`, whose packed bytes `stored` reads.
+    /// Creates a decoder for the file `path`, whose compressed bytes `stored` reads.
     ///
     /// # Errors
     /// [`std::io::Error`] if the decoder's memory can't be allocated.
     pub fn new(packing: Packing, stored: R, path: &Path) -> Result<Decoder<R>> {
         Ok(match packing {
-            // The archive's own reader unpacks the members.
+            // The archive's own reader decompresses the members.
             Packing::Plain | Packing::Zip => Decoder::Plain(stored),
             Packing::Gzip => Decoder::Gzip(Box::new(gzip::Members::new(stored))),
             Packing::Zstd => {
@@ -69,7 +71,7 @@ impl<R: BufRead> Decoder<R> {
         })
     }
 
-    /// Returns the reader of the packed bytes.
+    /// Returns the reader of the compressed bytes.
     pub fn stored(&self) -> &R {
         match self {
             Decoder::Gzip(decoder) => decoder.get_ref(),
@@ -93,8 +95,8 @@ impl<R: BufRead> Read for Decoder<R> {
     }
 }
 
-/// Returns the packing of a file or a stream that begins with `head`. Binary pairs may begin like a packed file, so
-/// apparent gzip or Zstandard bytes are unpacked as a test.
+/// Returns the compression of a file or a stream that begins with `head`. Binary pairs may begin like a compressed
+/// file, so apparent gzip or Zstandard bytes are decompressed as a test.
 pub(super) fn of_bytes(head: &[u8]) -> Packing {
     let unpacks = |decoder: &mut dyn Read| decoder.read(&mut [0; 512]).is_ok();
     match head {

@@ -1,4 +1,4 @@
-//! Determines how much memory unpacking an xz file needs, from its first block header (the .xz file format, 3.1).
+//! Determines how much memory decompressing an xz file needs, from its first block header (the .xz file format, 3.1).
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -6,15 +6,16 @@ use std::path::Path;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 
-/// Smallest memory limit in bytes; `xz -6` needs 8 MiB.
+/// Smallest memory limit for decompressing an xz file, in bytes; `xz -6` needs 8 MiB.
 const USUAL: u64 = 9 << 20;
-/// Largest memory limit in bytes: twice what `xz -9` needs. Files that need more are rejected.
+/// Largest memory limit for decompressing an xz file, in bytes: twice what `xz -9` needs. Files that need more are
+/// rejected.
 const LARGEST: u64 = 129 << 20;
-/// Memory in bytes that decoding needs in addition to the dictionary.
+/// Memory in bytes that an xz decoder needs in addition to the dictionary.
 const OVERHEAD: u64 = 1 << 20;
 
-/// Returns the memory limit in bytes for unpacking a file, according to its first block: at least [`USUAL`], at most
-/// [`LARGEST`]. Returns [`LARGEST`] if the file can't be read, or does not begin like an xz file.
+/// Returns the memory limit in bytes for decompressing a file, according to its first block: at least [`USUAL`], at
+/// most [`LARGEST`]. Returns [`LARGEST`] if the file can't be read, or does not begin like an xz file.
 pub(super) fn memory(path: &Path) -> u64 {
     let mut header = Vec::new();
     // A stream header is 12 bytes long, a block header at most 1024.
@@ -49,7 +50,7 @@ fn first_dictionary(file: &[u8]) -> Option<u64> {
     None
 }
 
-/// Reads a variable-length integer with seven bits per byte.
+/// Reads an integer of variable length, with seven bits per byte.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {

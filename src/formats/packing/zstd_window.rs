@@ -1,16 +1,16 @@
-//! Determines how much memory unpacking a zstd file needs, from its first frame header (RFC 8878, 3.1.1.1).
+//! Determines how much memory decompressing a zstd file needs, from its first frame header (RFC 8878, 3.1.1.1).
 
 use std::io::Read;
 use std::path::Path;
 
-/// log2 of the smallest window limit in bytes; `zstd -19` uses such a window.
+/// log2 of the smallest limit on the window size in bytes; `zstd -19` uses such a window.
 const USUAL: u32 = 23;
-/// log2 of the largest window limit in bytes, which `zstd --long` and `--ultra -22` use. Files with larger windows are
-/// rejected.
+/// log2 of the largest limit on the window size in bytes. `zstd --long` and `--ultra -22` use such windows. Files with
+/// larger windows are rejected.
 pub(super) const LARGEST: u32 = 27;
 
-/// Returns log2 of the window limit in bytes for a file, according to its first frame: at least [`USUAL`], at most
-/// [`LARGEST`]. Returns [`LARGEST`] if the file can't be read, or does not begin like a zstd file.
+/// Returns log2 of the limit on the window size in bytes for a file, according to its first frame: at least [`USUAL`],
+/// at most [`LARGEST`]. Returns [`LARGEST`] if the file can't be read, or does not begin like a zstd file.
 pub(super) fn log(path: &Path) -> u32 {
     let mut header = [0; 14];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));

@@ -1,10 +1,10 @@
-//! Unpacks pages to exactly the size that their header declares, into memory of that size.
+//! Decompresses pages to exactly the size that their header declares, into memory of that size.
 
 use std::io::Read;
 
 use parquet::basic::Compression;
 
-/// Returns an upper bound on the memory in bytes that unpacking needs, without the page itself.
+/// Returns an upper bound on the memory in bytes that decompressing a page needs, without the page itself.
 pub(super) fn memory(codec: Compression) -> u64 {
     match codec {
         Compression::GZIP(_) => 128 << 10,
@@ -15,7 +15,7 @@ pub(super) fn memory(codec: Compression) -> u64 {
     }
 }
 
-/// Unpacks `stored`, and appends the result to `out`, which must then have `size` bytes.
+/// Decompresses the bytes `stored`, and appends the result to `out`, which must then have `size` bytes.
 ///
 /// # Errors
 /// A description of the damage, or the size that was found.
@@ -50,7 +50,7 @@ pub(super) fn unpack(codec: Compression, stored: &[u8], size: usize, out: &mut V
     if unpacked == wanted { Ok(()) } else { Err(format!("{unpacked} bytes")) }
 }
 
-/// Fills `into` from a stream, and checks that the stream ends there.
+/// Fills `into` from a decompressed stream, and checks that the stream ends there.
 fn read(from: &mut impl Read, into: &mut [u8]) -> Result<usize, String> {
     from.read_exact(into).map_err(|e| e.to_string())?;
     match from.read(&mut [0]) {
@@ -60,8 +60,8 @@ fn read(from: &mut impl Read, into: &mut [u8]) -> Result<usize, String> {
     }
 }
 
-/// Unpacks Hadoop frames: unpacked length and packed length (4 bytes each, big-endian), then an LZ4 block. Returns the
-/// unpacked size in bytes; `None` if the bytes are malformed.
+/// Decompresses Hadoop frames: uncompressed length and compressed length (4 bytes each, big-endian), then an LZ4 block.
+/// Returns the uncompressed size in bytes; `None` if the bytes are malformed.
 fn hadoop(mut stored: &[u8], into: &mut [u8]) -> Option<usize> {
     let mut filled = 0usize;
     while !stored.is_empty() {

@@ -54,20 +54,21 @@ pub(super) struct RowGroup {
     pub number: usize,
     /// Number of rows, at least one.
     pub rows: u64,
-    /// The two column chunks with the ids of the edges' ends.
+    /// The two column chunks that contain the ids of the edges' ends.
     pub chunks: [ColumnChunk; 2],
 }
 
-/// The pages of one column in a row group.
+/// The pages of one column in a row group of a Parquet file.
 #[derive(Debug, Clone)]
 pub(super) struct ColumnChunk {
     /// Offset of the first page in the file. The last page ends at `end`.
     pub at: u64,
     pub end: u64,
-    /// Unpacked size in bytes of the pages and their headers, as the footer declares it.
+    /// Uncompressed size in bytes of the pages and their headers, as the footer declares it.
     pub size: u64,
     pub codec: Compression,
-    /// The largest value, as a signed number, according to the statistics in the footer.
+    /// The largest value of the column in this row group, as a signed number, according to the statistics in the
+    /// footer.
     pub largest: Option<i64>,
 }
 

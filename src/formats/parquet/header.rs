@@ -11,21 +11,21 @@ pub(super) const MOST: usize = 64 << 10;
 /// The header of a Parquet page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Size of the header itself in bytes.
+    /// Size of the page header itself, in bytes.
     pub length: usize,
-    /// Size in bytes of the page as stored in the file; `size` is the unpacked size.
+    /// Size of the page as stored in the file, in bytes; `size` is its uncompressed size.
     pub stored: usize,
     pub size: usize,
-    /// Checksum of the stored bytes, if the header contains one.
+    /// Checksum of the page as stored, if the header contains one.
     pub crc: Option<u32>,
     pub kind: PageKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageKind {
-    /// A page of values, packed as a whole.
+    /// A page of values that is compressed as a whole.
     Data { values: u32, encoding: Encoding, levels: Encoding },
-    /// A page that consists of `levels` bytes of definition levels, which are not packed, and of values.
+    /// A page that consists of definition levels, which are not compressed and have `levels` bytes, and of values.
     Data2 { values: u32, nulls: u32, rows: u32, encoding: Encoding, levels: usize, packed: bool },
     /// The dictionary: the distinct values to which other pages of the column refer.
     Dictionary { values: u32, encoding: Encoding },
@@ -37,7 +37,7 @@ pub(super) enum PageKind {
 type StructFields = [Option<i32>; 9];
 
 impl Header {
-    /// Parses the header at the start of `bytes`; `None` if it is malformed.
+    /// Parses the page header at the start of `bytes`; `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Header> {
         let mut compact = Compact::new(bytes);
         let (mut own, mut data, mut dictionary, mut data2) = (StructFields::default(), None, None, None);

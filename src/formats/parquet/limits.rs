@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 use crate::formats::Part;
 use crate::formats::part::TableSummary;
 
-/// Number of row groups to sample.
+/// Number of row groups whose pages are sampled.
 const GROUPS: usize = 64;
 /// Number of pages to sample at the start of each column. The first page after a dictionary may be small.
 const PAGES: usize = 4;
-/// Number of bytes to read for a page header; a usual header with statistics is smaller.
+/// Number of bytes to read for a page header; most headers are smaller, even with statistics.
 const PREFIX: usize = 4096;
-/// Smallest value of a limit on page sizes, in bytes. Most writers produce pages of 1 MiB.
+/// Smallest limit on the size of a page, in bytes. Most writers produce pages of 1 MiB.
 const LEAST: u64 = 2 << 20;
 /// Maximum memory per thread for pages, in bytes, with which several threads may read a file. If a thread needs more, a
 /// single thread reads the whole file.
@@ -27,7 +27,7 @@ const HEAVY: u64 = 64 << 20;
 /// Memory in bytes for the ids of a batch.
 const BATCH: u64 = 256 << 10;
 
-/// Maximum unpacked size in bytes of a page of values, and of a dictionary.
+/// Maximum uncompressed size in bytes of a page of values, and of a dictionary page.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PageLimits {
     pub page: u64,
@@ -35,7 +35,7 @@ pub(super) struct PageLimits {
 }
 
 impl PageLimits {
-    /// Estimates the limits for one column from a sample of its pages.
+    /// Estimates the limits on the page sizes of one column from a sample of its pages.
     ///
     /// # Errors
     /// Bad input if the file can't be read. A malformed header is reported when its page is read.

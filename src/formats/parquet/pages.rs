@@ -1,4 +1,4 @@
-//! Reads and unpacks the pages of a column in a row group, in order; the crate `parquet` decodes them.
+//! Reads and decompresses the pages of a column in a row group, in order; the crate `parquet` decodes them.
 //!
 //! A header is checked before memory is allocated for its page. The sizes in it must be consistent with the bytes of
 //! the column, the rows of the row group, and the memory that was reserved.
@@ -58,7 +58,7 @@ pub(super) struct Pages {
     at: u64,
     end: u64,
     ready: u64,
-    /// Number of rows that remain to be read.
+    /// Number of rows of the row group that remain to be read.
     rows: u64,
     has_dictionary: bool,
 }
@@ -102,7 +102,7 @@ impl Pages {
         }
     }
 
-    /// Loads the file up to offset `to` into memory.
+    /// Loads the bytes of the column up to file offset `to` into memory.
     fn populate(&mut self, to: u64) -> Result<()> {
         if to > self.ready {
             let to = to.max(self.ready + STRIDE).min(self.end);
@@ -113,7 +113,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Returns the next page that contains values; `None` after the last one.
+    /// Returns the next page of the column that contains values; `None` after the last one.
     fn next_page(&mut self) -> Result<Option<Page>> {
         loop {
             let before = self.place.at.swap(self.at, Relaxed);
@@ -143,7 +143,7 @@ impl Pages {
         }
     }
 
-    /// Unpacks the page in the byte range `range`; `None` if it contains no values.
+    /// Decompresses the page in the byte range `range` of the file; `None` if the page contains no values.
     fn page(&mut self, header: &Header, range: Range<usize>) -> Result<Option<Page>> {
         match header.kind {
             PageKind::Other | PageKind::Data { values: 0, .. } | PageKind::Data2 { values: 0, .. } => Ok(None),
@@ -198,7 +198,7 @@ impl Pages {
         }
     }
 
-    /// Unpacks a page of at most `most` bytes, of which the first `plain` bytes are not packed.
+    /// Decompresses a page of at most `most` bytes, of which the first `plain` bytes are not compressed.
     fn unpacked(&self, header: &Header, range: Range<usize>, plain: usize, most: u64) -> Result<Bytes> {
         let stored = &self.map.bytes()[range.clone()];
         if let Some(expected) = header.crc {

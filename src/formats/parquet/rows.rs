@@ -21,7 +21,7 @@ use crate::process::panics::catch_panic;
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
 
-/// Reader of the ids of one column.
+/// Reader of the ids in one column of a row group.
 struct IdReader {
     place: PagePlace,
     signed: bool,
@@ -31,7 +31,7 @@ struct IdReader {
     bits: u64,
 }
 
-/// The values of a batch, and their reader.
+/// Reader of an id column, and the values that it read for the current batch.
 enum IdNumbers {
     Of32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Of64(ColumnReaderImpl<Int64Type>, Vec<i64>),
@@ -74,7 +74,7 @@ impl IdReader {
         }
     }
 
-    /// Reads the ids of the next `rows` rows.
+    /// Reads the ids of the next `rows` rows of one column.
     ///
     /// # Errors
     /// Bad input if rows are missing or have no id, and if ids are negative or invalid strings.
@@ -118,7 +118,6 @@ impl IdReader {
     }
 }
 
-/// Reads up to `rows` rows. Returns the number of rows read, and the number of these rows that have a value.
 fn batch<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

@@ -13,7 +13,7 @@ const STRINGS: &str = "choose columns of strings ([input] columns, convert --col
 /// Maximum number of columns that a message lists.
 const NAMED: usize = 12;
 
-/// An id column.
+/// A column of a Parquet table that contains ids.
 #[derive(Debug, Clone)]
 pub(super) struct IdColumn {
     pub name: String,
@@ -22,14 +22,14 @@ pub(super) struct IdColumn {
     pub description: ColumnDescPtr,
     /// Size in bytes of a number, or of the length prefix of a string.
     pub bytes: usize,
-    /// Whether the ids are strings.
+    /// Whether the ids in the column are strings.
     pub strings: bool,
     pub signed: bool,
-    /// Whether rows may lack a value.
+    /// Whether rows may lack a value in the column.
     pub optional: bool,
 }
 
-/// Returns the two id columns.
+/// Returns the two id columns of a Parquet table.
 ///
 /// # Errors
 /// Bad input if the columns are missing, or if their types can't be ids.

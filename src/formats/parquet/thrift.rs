@@ -30,7 +30,7 @@ impl<'a> Compact<'a> {
         Compact { bytes, at: 0 }
     }
 
-    /// Returns the number of bytes parsed.
+    /// Returns the number of bytes parsed so far.
     pub fn at(&self) -> usize {
         self.at
     }

@@ -16,7 +16,7 @@ use super::limits::{self, PageLimits};
 use super::rows::RowGroupReader;
 use crate::error::Result;
 
-/// Number of rows per chunk index.
+/// Number of rows of a row group for each chunk index.
 const ROWS: usize = 1 << 20;
 /// Number of batches between two reports of progress.
 const TURN: usize = 64;
@@ -30,7 +30,8 @@ pub(crate) struct Units {
     limits: [PageLimits; 2],
     /// For each unit (row groups that one thread reads): its first chunk index, and the index of its first row group.
     units: Vec<(u64, usize)>,
-    /// Exclusive end of the chunk indices that have row groups. Later indices, up to `count`, only have bytes to hash.
+    /// Exclusive upper bound on the chunk indices with rows to read. For the other indices below `count`, only bytes
+    /// are hashed.
     ends: u64,
     /// Number of chunk indices of the file.
     count: u64,
@@ -122,7 +123,7 @@ impl Units {
         Ok(())
     }
 
-    /// Hashes the chunks of bytes that are assigned to chunk index `number`.
+    /// Hashes the chunks of the file's bytes that are assigned to chunk index `number`.
     fn hash(&self, shared: &ScanState<'_>, index: usize, number: u64) -> Result<()> {
         let bytes = self.map.bytes();
         let chunks = shared.chunks(index);

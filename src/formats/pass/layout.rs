@@ -52,7 +52,7 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
 }
 
 impl BodyLayout {
-    /// Returns the size of a record in bytes, or `None` if records have no fixed size.
+    /// Returns the size in bytes of a record of the file; `None` if records have no fixed size.
     pub fn record(&self) -> Option<usize> {
         match self {
             BodyLayout::Packed => Some(graph500::EDGE),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::comm::{Pass, WorkStealing};
 
 /// One of `ranks` shares of an input, one per MPI rank. Uncompressed files and generated edges are divided into chunks,
-/// which may be in different shares; a packed file is in one share as a whole.
+/// which may be in different shares; a compressed file is in one share as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct Share<'c> {
     /// 0-based index of the share.
@@ -39,7 +39,7 @@ impl<'c> Share<'c> {
         ChunkQueue { share: self, chunks, next: AtomicU64::new(own.start), own, pass }
     }
 
-    /// Returns true if the packed file with index `nth` is in this share.
+    /// Returns true if the compressed file with index `nth` is in this share.
     pub fn has(self, nth: usize) -> bool {
         nth % self.ranks == self.rank
     }
@@ -66,7 +66,7 @@ impl ChunkQueue<'_> {
     }
 
     /// Takes the last remaining chunk of the process that has the most chunks left. Returns `None` if no chunk is left,
-    /// or if `worth(chunk)` returns false.
+    /// or if `worth` returns false for the chunk.
     pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
         let pass = self.pass?;
         let share = |rank| self.share.range(rank, self.chunks);

@@ -34,7 +34,7 @@ pub(crate) struct ScanState<'a> {
     watch: &'a dyn Watch,
     stop: AtomicBool,
     failure: Mutex<Option<(ErrorPlace, Error)>>,
-    /// The state of each file.
+    /// The state of each file of the input.
     pub seen: Vec<PartState>,
     /// The narrowest type that can represent all weights so far, encoded by [`word_of`].
     pub found: AtomicU64,
@@ -50,18 +50,18 @@ pub(crate) struct ScanState<'a> {
 pub(crate) struct PartState {
     /// The header, after it has been read.
     pub head: OnceLock<Head>,
-    /// The hash of each chunk of the file.
+    /// The hash of each chunk of the file's bytes.
     pub hashes: Vec<AtomicU64>,
     /// Hashes of a separate weights file, if the pass needs weights. An uncompressed file has one hash per chunk. A
-    /// packed file has a single hash, the sum over its blocks, because blocks are parsed in any order.
+    /// compressed file has a single hash, the sum over its blocks, because blocks are parsed in any order.
     pub weights_hashes: Vec<AtomicU64>,
     /// The vertex of the first line in each chunk, for uncompressed METIS files.
     pub first_vertices: OnceLock<Vec<u64>>,
-    /// Number of edges so far.
+    /// Number of edges of the file that have been parsed.
     pub entries: AtomicU64,
-    /// Number of vertex lines, for METIS files.
+    /// Number of vertex lines that have been counted, for METIS files.
     pub rows: AtomicU64,
-    /// Number of edges with a weight.
+    /// Number of edges of the file that have a weight.
     pub weighted: AtomicU64,
     /// Sum of [`EdgeCounts::balance`] over all parsed edges.
     pub balance: AtomicU64,
@@ -105,7 +105,7 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Adds the hash of the weights of a chunk, or of a block of a packed file. The hash is ignored if the weights
+    /// Adds the hash of the weights of a chunk, or of a block of a compressed file. The hash is ignored if the weights
     /// file did not exist when the scan began, because other threads may not have read it.
     pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
         let places = &self.seen[part].weights_hashes;

@@ -1,4 +1,4 @@
-//! Reads the stored bytes of a packed file, and hashes them.
+//! Reads the stored bytes of a compressed file, and hashes them.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -9,10 +9,10 @@ use super::state::ScanState;
 use crate::error::{At, Error, Result};
 use crate::formats::packing::Decoder;
 
-/// Size of a read in bytes.
+/// Number of bytes of a compressed file that are read at a time.
 const STORED: usize = 256 << 10;
 
-/// Reader of the stored bytes of a packed file, from its start. It also hashes them.
+/// Reader of the stored bytes of a compressed file, from its start. It also hashes them.
 pub(in crate::formats) struct StoredBytes<'a> {
     shared: &'a ScanState<'a>,
     part: usize,
@@ -58,7 +58,8 @@ impl<'a> StoredBytes<'a> {
 
 impl Read for StoredBytes<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        // Never reads beyond the length at opening, because only chunks within it have a hash.
+        // Do not read beyond the length that the file had when it was opened, because only chunks within it have a
+        // hash.
         let left = (self.length - self.offset).min(into.len() as u64) as usize;
         let read = self.file.read(&mut into[..left])?;
         self.hash(&into[..read]);
@@ -66,7 +67,7 @@ impl Read for StoredBytes<'_> {
     }
 }
 
-/// Opens packed file `index` of the input, and returns a reader of its unpacked bytes.
+/// Opens compressed file `index` of the input, and returns a reader of its decompressed bytes.
 pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<BufReader<StoredBytes<'a>>>> {
     let part = &shared.parts[index];
     let path = &part.path;

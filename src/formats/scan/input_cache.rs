@@ -89,7 +89,7 @@ pub(crate) fn addresses(chunk: usize, chunks: usize, budget: &Budget) -> Result<
 }
 
 impl<'m> InputCache<'m> {
-    /// Creates a cache for chunks of `chunk` bytes.
+    /// Creates a cache in `memory` for chunks of `chunk` bytes.
     pub(crate) fn new(memory: &'m mut Buffer<u32>, chunk: usize, budget: &Budget) -> Result<Self> {
         let words = (chunk / 4).max(1);
         let fresh: Vec<Slab<'m>> = memory.chunks_exact_mut(words).rev().collect();
@@ -210,8 +210,8 @@ impl<'m> InputCache<'m> {
         inner.touched.pop().or_else(|| inner.touch(self.words))
     }
 
-    /// Records that chunk `number` is in `slab`. If `slab` is `None`, the chunk is not cached, and the thread that
-    /// parses it must read it.
+    /// Records that chunk `number` of the input is in `slab`. If `slab` is `None`, the chunk is not cached, and the
+    /// thread that parses it must read it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
         self.inner.lock().chunks[number as usize] = slab.map_or(CachedChunk::Skipped, CachedChunk::Cached);
         self.changed.notify_all();
@@ -237,7 +237,6 @@ impl<'m> InputCache<'m> {
         self.inner.lock().touched.push(slab);
     }
 
-    /// Waits for chunk `number` and returns its memory; `None` if the caller must read the chunk.
     fn take(&self, number: u64) -> Option<Slab<'m>> {
         let mut inner = self.inner.lock();
         loop {
@@ -261,7 +260,7 @@ impl<'m> InputCache<'m> {
 }
 
 impl<'m> CachedChunk<'m> {
-    /// Removes and returns the memory of the chunk, if it is cached.
+    /// Removes a cached chunk from the cache and returns its memory; `None` if the chunk is not cached.
     fn take(&mut self) -> Option<Slab<'m>> {
         match std::mem::replace(self, CachedChunk::Skipped) {
             CachedChunk::Cached(slab) => Some(slab),

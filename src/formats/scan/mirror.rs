@@ -16,7 +16,7 @@ use crate::formats::{
     Directions, EdgeVisitor, Format, Head, Part, ScanState, Share, Signals, UseOfDirection, Weights, erased, metis,
 };
 
-/// Number of buckets in a pass.
+/// Number of buckets among which one pass divides the candidates for a wrong edge.
 const BUCKETS: usize = 1 << 14;
 
 /// Checks a file that lists `entries` neighbours, whose hashes sum to `balance`. If the sum is not 0, reads the file

@@ -1,8 +1,8 @@
-//! Scans packed files, which are unpacked into blocks that end at the end of a record.
+//! Scans compressed files, which are decompressed into blocks that end at the end of a record.
 //!
-//! One thread unpacks a file. Any free parser takes its blocks from a short queue, so memory use does not grow with
-//! the file. If there are as many files as threads, every thread unpacks and parses its own file. The lists of METIS
-//! files are parsed in sequence, because the vertex of a line is known only from the lines before it.
+//! One thread decompresses a file. Any free parser takes its blocks from a short queue, so memory use does not grow
+//! with the file. If there are as many files as threads, every thread decompresses and parses its own file. The lists
+//! of METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
 
 use parking_lot::Mutex;
 use std::io::{BufReader, Read};
@@ -22,12 +22,12 @@ use crate::formats::pass::state::{WorkResult, locate, located, of_kind, refuse_e
 use crate::formats::pass::stored::{StoredBytes, unpacked};
 use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, ScanState, Sink, Weights, arrays, contents, suspect};
 
-/// Maximum number of blocks that wait between an unpacking thread and the parsers.
+/// Maximum number of blocks that wait between a decompressing thread and the parsers.
 pub(crate) const QUEUE: usize = 4;
-/// Unpacked size of a block in bytes, unless chunks are smaller.
+/// Uncompressed size of a block in bytes, unless chunks are smaller.
 const BLOCK: usize = 1 << 20;
 
-/// Returns an upper bound on the memory in bytes for unpacking one file.
+/// Returns an upper bound on the memory in bytes for decompressing one file.
 pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     if part.packing == Packing::Plain {
         return 0;
@@ -43,12 +43,12 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     unpacking + StoredBytes::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
-/// The packed files of a scan that are in this process's share.
+/// The compressed files of a scan that are in this process's share.
 pub(crate) struct Packed<'a> {
     shared: &'a ScanState<'a>,
-    /// Indices of the files whose blocks all threads parse.
+    /// Indices of the compressed files whose blocks all threads parse.
     spread: Vec<usize>,
-    /// Indices of the files that one thread unpacks and parses alone.
+    /// Indices of the compressed files that one thread decompresses and parses alone.
     alone: Vec<usize>,
     pub feeders: usize,
     next_spread: AtomicUsize,
@@ -57,14 +57,14 @@ pub(crate) struct Packed<'a> {
     number: AtomicU64,
 }
 
-/// A block of unpacked bytes, which ends at the end of a record.
+/// A block of decompressed bytes, which ends at the end of a record.
 pub(crate) struct PackedBlock {
     part: usize,
     data: Vec<u8>,
-    /// 1-based line number of the block's first line. `offset` is the block's offset in the unpacked bytes.
+    /// 1-based line number of the block's first line. `offset` is the block's offset in the decompressed bytes.
     line: u64,
     offset: u64,
-    /// Number of packed bytes from which the block was unpacked.
+    /// Number of compressed bytes from which the block was decompressed.
     stored: u64,
     number: u64,
     /// The separate weights file of the block's edges, if there is one and the pass needs weights.
@@ -85,7 +85,7 @@ impl<'a> Packed<'a> {
         Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
     }
 
-    /// Body of an unpacking thread: unpacks one file after the other and sends its blocks to the parsers.
+    /// Body of a decompressing thread: decompresses one file after the other and sends its blocks to the parsers.
     pub fn feed(&self, blocks: &Sender<PackedBlock>) {
         while let Some(&part) = self.spread.get(self.next_spread.fetch_add(1, Relaxed)) {
             let mut sent = 0;
@@ -105,7 +105,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Body of a parsing thread: parses blocks until all unpacking threads are done.
+    /// Body of a parsing thread: parses blocks until all decompressing threads are done.
     pub fn work(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_>) -> WorkResult {
         for block in blocks {
             if self.shared.stopped() {
@@ -117,7 +117,7 @@ impl<'a> Packed<'a> {
         Ok(())
     }
 
-    /// Body of a thread that unpacks and parses whole files.
+    /// Body of a thread that decompresses and parses whole files.
     pub fn work_alone(&self, sink: &mut Sink<'_>) -> WorkResult {
         loop {
             let mut next = self.next_alone.lock();
@@ -174,7 +174,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Reader of the blocks of one packed file.
+/// Reader of the blocks of one compressed file.
 struct Unpacker<'a> {
     shared: &'a ScanState<'a>,
     index: usize,
@@ -182,9 +182,9 @@ struct Unpacker<'a> {
     decoder: Decoder<BufReader<StoredBytes<'a>>>,
     layout: Option<&'a BodyLayout>,
     weights: Option<Arc<WeightsFile>>,
-    /// Unpacked bytes after the end of the last block; the next block begins with them.
+    /// Decompressed bytes after the end of the last block; the next block begins with them.
     carry: Vec<u8>,
-    /// An empty buffer for the next block.
+    /// An empty buffer for the bytes of the next block.
     spare: Vec<u8>,
     line: u64,
     offset: u64,
@@ -193,7 +193,7 @@ struct Unpacker<'a> {
 }
 
 impl<'a> Unpacker<'a> {
-    /// Opens a packed file and reads its header.
+    /// Opens a compressed file and reads its header.
     fn open(shared: &'a ScanState<'a>, index: usize) -> Result<Self> {
         let part = &shared.parts[index];
         let mut blocks = Unpacker {
@@ -231,7 +231,7 @@ impl<'a> Unpacker<'a> {
         Ok(blocks)
     }
 
-    /// Returns the next block; `None` after the last one.
+    /// Returns the next block of the file; `None` after the last one.
     fn next(&mut self) -> Result<Option<PackedBlock>> {
         let (Some(layout), false) = (self.layout, self.done) else { return Ok(None) };
         let step = self.shared.chunk.min(BLOCK);
@@ -271,7 +271,7 @@ impl<'a> Unpacker<'a> {
         Ok(Some(block))
     }
 
-    /// Unpacks until `data` contains `goal` bytes. Returns true at the end of the file.
+    /// Decompresses until `data` contains `goal` bytes. Returns true at the end of the file.
     fn fill(&mut self, data: &mut Vec<u8>, goal: usize) -> Result<bool> {
         let mut filled = data.len();
         data.resize(goal.max(filled), 0);

@@ -33,7 +33,7 @@ pub(crate) struct PlainFiles<'c> {
     pub queue: ChunkQueue<'c>,
 }
 
-/// An uncompressed file of a scan.
+/// One uncompressed file of a scan.
 struct Body {
     part: usize,
     /// Index of the file's first chunk among the chunks of all uncompressed files.
@@ -88,7 +88,7 @@ impl<'c> PlainFiles<'c> {
         &self.files[self.files.partition_point(|file| file.first <= number) - 1]
     }
 
-    /// Returns the open file, and opens it if necessary.
+    /// Returns the open file for `file`, which it opens if necessary.
     fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<OpenFile>> {
         let mut there = file.open.lock();
         if let Some(kind) = there.upgrade() {
@@ -178,7 +178,7 @@ impl<'c> PlainFiles<'c> {
     }
 }
 
-/// Opens a file; `None` if it is empty.
+/// Opens an uncompressed file of the input; `None` if it is empty.
 fn open(shared: &ScanState<'_>, index: usize) -> Result<Option<OpenFile>> {
     let part = &shared.parts[index];
     if part.records.is_some() {
@@ -200,7 +200,7 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<Records>> {
     part.unchanged(reader.length())?;
     let length = reader.length() as usize;
     let head = match shared.head(index) {
-        // The file was open before.
+        // The file was opened before, and its header was read then.
         Some(head) => head,
         None => {
             let mut prefix = vec![0; length.min(PREFIX)];
@@ -242,7 +242,8 @@ fn lines(shared: &ScanState<'_>, index: usize) -> Result<Option<Lines>> {
 }
 
 impl Lines {
-    /// Returns the start and end of a chunk in the file, then the start and end of the records that start in it.
+    /// Returns the offsets of the start and the end of a chunk in the file, then of the records that start in the
+    /// chunk.
     fn bounds(&self, shared: &ScanState<'_>, chunk: u64) -> Result<[usize; 4]> {
         let data = self.map.bytes();
         let from = chunk as usize * shared.chunk;
@@ -255,7 +256,7 @@ impl Lines {
         Ok([from, to, cut(from)?, cut(to)?])
     }
 
-    /// Hashes and parses one chunk.
+    /// Hashes and parses one chunk of a mapped text file.
     fn chunk(&self, shared: &ScanState<'_>, chunk: u64, sink: &mut Sink<'_>) -> Result<()> {
         let (data, part) = (self.map.bytes(), &shared.parts[self.part]);
         let ahead = (chunk as usize + 2) * shared.chunk;

@@ -28,12 +28,12 @@ impl PieceBuffer {
     }
 }
 
-/// A file of fixed-size records.
+/// An open file of fixed-size records.
 pub(crate) struct Records {
     reader: Reader,
     layout: BodyLayout,
     record: usize,
-    /// Offset of the first record.
+    /// Offset of the first record in the file.
     body: usize,
     length: usize,
     /// The separate weights file, if there is one and the pass needs weights.

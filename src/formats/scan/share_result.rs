@@ -54,14 +54,14 @@ pub enum Halves {
 #[derive(Debug)]
 pub struct ShareResult {
     parts: Vec<(Part, Option<Head>)>,
-    /// Number of threads of the scan.
+    /// Number of threads that read this share.
     threads: usize,
     /// Numbers that are summed over all shares. First, for each of five quantities, one number per file: edges, vertex
     /// lines, edges with a weight, and the low and the high half of `EdgeCounts::balance`, which is 0 for symmetric
     /// adjacency lists. Then the hash of each chunk of the input (0 for chunks of other shares), and last the hashes
     /// of weights.
     sums: Vec<u64>,
-    /// Number of hashes of weights.
+    /// Number of hashes of weights at the end of `sums`.
     weights_hashes: usize,
     /// Numbers whose maximum over all shares is taken. First, 1 + the largest number of vertices that a header
     /// declares, or 0 if none does. Then the type of the weights, encoded by [`word_of`]. Last, the position of the
@@ -113,12 +113,12 @@ impl ShareResult {
         ShareResult { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, rounded: None, checksum }
     }
 
-    /// Returns the numbers that the caller must replace by their sums over all shares.
+    /// Returns the numbers of this share that the caller must replace by their sums over all shares.
     pub fn sums(&mut self) -> &mut [u64] {
         &mut self.sums
     }
 
-    /// Returns the numbers that the caller must replace by their maxima over all shares.
+    /// Returns the numbers of this share that the caller must replace by their maxima over all shares.
     pub fn most(&mut self) -> &mut [u64] {
         &mut self.most
     }
@@ -199,7 +199,8 @@ fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
     Err(Error::input(path, At::File, "a weight for every edge of the input, or for none", found, NONE_LACKING))
 }
 
-/// Checks the counts in the header against the counts of the body.
+/// Checks the counts that a file declares in its header against the `entries` edges and `rows` vertex lines that were
+/// read.
 fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));

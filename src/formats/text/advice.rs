@@ -37,7 +37,7 @@ pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
     }
 }
 
-/// Returns the suggested fix for a malformed line after the first line.
+/// Returns the suggested fix for a malformed line that is not the first line.
 pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
     let line = first_line(data);
     if !is_printed(line) {
@@ -189,7 +189,7 @@ pub(super) fn ends(fields: &[LineField<'_>]) -> [usize; 2] {
     }
 }
 
-/// The lines that must be processed by a command that replaces ids by numbers.
+/// Which lines of a file must be processed by a command that replaces ids by numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberedLines {
     /// All lines, because there is no header line.

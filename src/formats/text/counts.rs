@@ -23,14 +23,14 @@ pub(crate) struct CountsLine {
 /// One possible meaning of the numbers in a line of counts.
 #[derive(Debug, Clone, Copy)]
 struct DeclaredSizes {
-    /// Number of possible source vertices and number of possible target vertices of edges.
+    /// Number of vertices at which edges may start, and number of vertices at which edges may end.
     ends: [u64; 2],
     edges: u64,
     /// Whether the line has a common form, `n m` or `n n m`.
     common: bool,
 }
 
-/// The ratio of a declared number of edges to the number of lines.
+/// The ratio of the number of edges that a file declares to its number of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ratio {
     Same,
@@ -76,16 +76,16 @@ impl CountsLine {
         format!("{}, which has {} of lines that follow", self.shown, ratio.shown())
     }
 
-    /// The text after "expected", for messages.
+    /// The text that follows "expected" in the error message.
     pub const EXPECTED: &str = "an edge";
 
-    /// Suggested fix, for messages.
+    /// Suggested fix for the error message.
     pub const REMEDY: &str =
         "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
 }
 
 impl DeclaredSizes {
-    /// Returns the possible meanings of a line with these numbers.
+    /// Returns the possible meanings of a line of counts with these numbers.
     fn of(numbers: &[u64]) -> Vec<DeclaredSizes> {
         let sizes = |ends, edges, common| DeclaredSizes { ends, edges, common };
         match *numbers {

@@ -47,7 +47,7 @@ impl Delimiter {
 }
 
 impl LineField<'_> {
-    /// Returns true if the field is an unsigned integer.
+    /// Returns true if the field consists of digits, so that it is an unsigned integer.
     pub fn is_id(&self) -> bool {
         !self.text.is_empty() && self.text.iter().all(u8::is_ascii_digit)
     }

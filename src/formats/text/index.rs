@@ -48,7 +48,7 @@ pub(super) fn check(window: &TextWindow<'_>, at: usize, delimiter: Delimiter) ->
     Err(Fault::new(at, "two ids in the first two columns of a file without a header line", shown, remedy))
 }
 
-/// Returns the first three fields of a line if they are ids, with any separator.
+/// Returns the first three fields of a line, separated in any way, if all three are ids.
 fn three_ids(line: &[u8]) -> Option<[u64; 3]> {
     let fields = line.split(|c| matches!(c, b' ' | b'\t' | b',' | b';')).filter(|field| !field.is_empty());
     let id = |field: &[u8]| {

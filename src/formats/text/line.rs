@@ -1,4 +1,4 @@
-//! A line of text, split into fields.
+//! Splits a line of text into fields.
 
 use super::advice::ANOTHER;
 use super::fields::{Delimiter, LineField, split};

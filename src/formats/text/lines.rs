@@ -46,11 +46,11 @@ pub(crate) struct Grammar {
     pub quoted: Option<TableGrammar>,
     /// Description of a correct line, for messages.
     pub expected: String,
-    /// Returns the suggested fix for a malformed line.
+    /// Function that returns the suggested fix for a malformed line.
     pub remedy: fn(&[u8]) -> Cow<'static, str>,
 }
 
-/// Parses complete lines; the last one may lack its newline.
+/// Parses complete lines of text, and passes their edges to `sink`. The last line may lack its newline.
 pub(crate) fn parse(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
     // Lines whose weights are skipped are compiled separately, so that they are parsed as fast as lines without
     // weights.
@@ -61,7 +61,7 @@ pub(crate) fn parse(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Resu
     }
 }
 
-/// Parses lines, with their weights if `WEIGHTED` is true.
+/// Parses complete lines of text, and their weights if `WEIGHTED` is true.
 fn parse_as<const WEIGHTED: bool>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let span = grammar.largest.saturating_sub(grammar.base);
     let mut at = 0;

@@ -160,7 +160,7 @@ fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
     }
 }
 
-/// Result of parsing a line.
+/// Result of parsing a line with string ids.
 enum Found<'d> {
     /// Both ids, the byte range of the weight (empty if there is none), and the start of the next line.
     Edge([Cow<'d, [u8]>; 2], Range<usize>, usize),
@@ -168,7 +168,7 @@ enum Found<'d> {
     Nothing(usize),
 }
 
-/// Parses complete lines; the last one may lack its newline.
+/// Parses complete lines with string ids, and passes their edges to `sink`. The last line may lack its newline.
 pub(crate) fn parse(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
     match table.delimiter {
         Delimiter::Comma => lines::<b','>(data, table, sink),
@@ -202,7 +202,8 @@ fn lines<const D: u8>(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) ->
     Ok(())
 }
 
-/// Parses the line that starts at offset `line` and may have any form.
+/// Parses the line that starts at offset `line`, in any supported form. The fast path handles only lines of two plain
+/// ids.
 #[inline(never)]
 fn line<'d, const D: u8>(data: &'d [u8], line: usize, table: &TableGrammar) -> Result<Found<'d>, Fault> {
     let next = next_line(data, line);

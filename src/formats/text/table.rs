@@ -37,7 +37,7 @@ pub(crate) struct EdgeRow {
 pub(super) const BLANKS: u8 = 0;
 
 impl TableGrammar {
-    /// Parses complete lines; the last one may lack its newline.
+    /// Parses complete rows, and passes their edges to `sink`. The last row may lack its newline.
     pub(crate) fn parse(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
         match self.delimiter {
             Delimiter::Comma => self.lines::<b','>(data, sink),
@@ -76,7 +76,7 @@ impl TableGrammar {
             .unwrap_or(0)
     }
 
-    /// Returns the edge of the line at `at`; `None` if the line is not an edge.
+    /// Returns the edge of the line at offset `at`; `None` if the line is not an edge.
     pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<EdgeRow> {
         match self.delimiter {
             Delimiter::Comma => self.edge::<b','>(data, at),
@@ -86,7 +86,6 @@ impl TableGrammar {
         }
     }
 
-    /// Returns the edge of the line at `at`; `None` if the line is not an edge.
     #[inline]
     fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<EdgeRow> {
         let (mut u, mut v, mut column, mut weight) = (0, 0, 0, 0..0);
@@ -179,7 +178,7 @@ impl TableGrammar {
     }
 }
 
-/// Returns the start of the next line if the line at `at` is blank or a comment.
+/// Returns the start of the next line if the line at offset `at` is blank or a comment.
 #[cold]
 fn skipped_line<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
     let first = blanks(data, at);
@@ -210,7 +209,7 @@ pub(super) fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the id at `at`, with or without quotes, and the offset after it.
+/// Returns the id at offset `at`, with or without quotes, and the offset after it.
 #[inline(always)]
 fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     if data.get(at) != Some(&b'"') {
@@ -221,8 +220,8 @@ fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     (data.get(end) == Some(&b'"')).then_some((id, end + 1))
 }
 
-/// Returns the offset after the field at `at`. If the field is a dictionary of attributes, also returns the byte range
-/// of its weight. Returns `None` if quotes are not closed on the line.
+/// Returns the offset after the field at offset `at`. If the field is a dictionary of attributes, also returns the byte
+/// range of its weight. Returns `None` if quotes are not closed on the line.
 #[inline(always)]
 fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize, Range<usize>)> {
     match data.get(at) {
@@ -242,7 +241,8 @@ fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize,
     Some((at, 0..0))
 }
 
-/// Returns the offset after the quoted text that begins at `at`. A doubled quote stands for one quote within the text.
+/// Returns the offset after the quoted text that begins at offset `at`. A doubled quote stands for one quote within the
+/// text.
 fn quoted(data: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

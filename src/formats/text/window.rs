@@ -3,7 +3,7 @@
 use crate::formats::bytes::tokens::{blanks, has_lone_return, next_line};
 use crate::formats::{Fault, HEAD, IdKind};
 
-/// The start of a file: at most its first [`HEAD`] unpacked bytes.
+/// The start of a file: at most its first [`HEAD`] decompressed bytes.
 pub(super) struct TextWindow<'a> {
     pub bytes: &'a [u8],
     /// Whether the window contains the whole file.
@@ -18,7 +18,7 @@ pub(super) enum NextLine {
     Line { start: usize, end: usize },
     /// There is no further line, because the file ends.
     End,
-    /// The next line is beyond the window.
+    /// The next line is beyond the window, the start of the file that is examined.
     Beyond,
 }
 
@@ -67,7 +67,7 @@ impl<'a> TextWindow<'a> {
         }
     }
 
-    /// Returns a line without its line end.
+    /// Returns the text of a line without its line end.
     pub fn line(&self, start: usize, end: usize) -> &'a [u8] {
         let line = &self.bytes[start..end];
         let mut line = line.strip_suffix(b"\n").unwrap_or(line);

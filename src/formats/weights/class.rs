@@ -70,7 +70,7 @@ pub(crate) enum Mistake {
 }
 
 impl Mistake {
-    /// Returns the text after "expected" in a message.
+    /// Returns the text that follows "expected" in the error message.
     pub fn expected(self) -> &'static str {
         match self {
             Mistake::Negative => "weights from 0 on",
@@ -84,7 +84,7 @@ impl Mistake {
         }
     }
 
-    /// Returns the suggested fix, for messages.
+    /// Returns the suggested fix for the error message.
     pub fn remedy(self) -> &'static str {
         match self {
             Mistake::NotU32 => {

@@ -24,9 +24,9 @@ const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WeightType {
-    /// Integers below 2^32.
+    /// Unsigned integers of 32 bits.
     U32,
-    /// Integers below 2^64.
+    /// Unsigned integers of 64 bits.
     U64,
     /// Nonnegative numbers, rounded to the nearest f32.
     F32,
@@ -79,7 +79,7 @@ pub(crate) fn bits_of(words: &[u32], size: usize) -> impl Iterator<Item = u64> {
     words.chunks_exact(size.max(1)).map(bits_of_one)
 }
 
-/// Returns the bits of one weight, which consists of one or two words.
+/// Returns the bits of one weight, which consists of one or two 32-bit words.
 #[inline]
 pub(crate) fn bits_of_one(words: &[u32]) -> u64 {
     words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word))
@@ -222,7 +222,7 @@ impl Weights {
     }
 }
 
-/// Returns true for integers below 2^32.
+/// Returns true if the number is an integer below 2^32.
 #[inline]
 fn is_u32(value: f64) -> bool {
     // Larger numbers saturate at the largest u32, which they do not equal.

@@ -31,7 +31,7 @@ pub enum WeightsOption {
 }
 
 impl WeightsOption {
-    /// All values with their names in job files and on the command line; the first is the default.
+    /// All values of the option, with their names in job files and on the command line; the first is the default.
     pub const NAMED: [(&'static str, WeightsOption); 6] = [
         ("auto", WeightsOption::Auto),
         ("none", WeightsOption::None),
@@ -41,7 +41,7 @@ impl WeightsOption {
         ("f64", WeightsOption::F64),
     ];
 
-    /// Returns the name used in job files and on the command line.
+    /// Returns the name of the value in job files and on the command line.
     pub fn name(self) -> &'static str {
         Self::NAMED.iter().find(|(_, option)| *option == self).map_or("", |(name, _)| name)
     }

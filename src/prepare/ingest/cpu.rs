@@ -50,7 +50,7 @@ impl DegreeCounting for CpuCounters<'_> {
 pub(super) struct SharedDegrees<'b> {
     budget: &'b Budget,
     array: RwLock<Buffer<AtomicU32>>,
-    /// Exclusive end of the ids that are counted.
+    /// Exclusive upper bound on the ids that are counted.
     end: u64,
 }
 
@@ -145,8 +145,8 @@ impl<'a> ThreadCounter<'a> {
         }
     }
 
-    /// Counts an id for which the thread has no counter yet. The shared degrees grow first, so that if memory suffices
-    /// only for these, all threads can count there.
+    /// Counts an id for which the thread has no counter yet. Grows the shared degrees first: if memory suffices only
+    /// for these, all threads can count there.
     #[cold]
     fn count_beyond(&mut self, id: u32) {
         let reached = self.shared.reach(id);

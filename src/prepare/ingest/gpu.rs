@@ -79,7 +79,7 @@ struct LaneCounter<'w> {
     found: Counted,
 }
 
-/// A batch of edges.
+/// A batch of edges for one launch of the kernel that counts degrees.
 #[derive(Debug, Clone, Copy)]
 struct Batch {
     /// Number of 32-bit words of the edges, two per edge.
@@ -264,7 +264,7 @@ impl GpuCounters<'_> {
 }
 
 impl LaneCounter<'_> {
-    /// Adds edges; `ids` are the ids of both ends, edge after edge.
+    /// Adds edges to the current batch; `ids` are the ids of both ends, edge after edge.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
             if self.lane.filled() == 0 {
@@ -277,7 +277,7 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Counts the edges in the current slot (pinned buffer), if any.
+    /// Adds the edges in the current slot (pinned buffer), if any, to the degree counters on the GPU.
     fn launch(&mut self) -> Result<()> {
         match self.lane.filled() {
             0 => Ok(()),
@@ -285,7 +285,8 @@ impl LaneCounter<'_> {
         }
     }
 
-    /// Launches the kernel that counts a batch. The results will be copied to the current slot (pinned buffer).
+    /// Launches the kernel that adds a batch of edges to the degree counters. The results will be copied to the current
+    /// slot (pinned buffer).
     fn count(&mut self, batch: Batch) -> Result<()> {
         let LaneCounter { shared, lane, raw, results, .. } = self;
         let pairs = batch.words as u64 / 2;
@@ -312,7 +313,7 @@ impl LaneCounter<'_> {
             let _alone = shared.carrying.write();
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
-            // SAFETY: as above.
+            // SAFETY: the arguments are as the kernel declares them, and all slices live as long as the lane.
             unsafe { lane.queue().launch(&shared.carry, lane.queue().grid(ids), arguments)? };
             lane.queue().finish()?;
         }
@@ -361,7 +362,7 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Reads the results in the current slot (pinned buffer), and advances to the next slot.
+    /// Reads the kernel's results in the current slot (pinned buffer), and advances to the next slot.
     fn finish_slot(&mut self) -> Result<()> {
         self.read_results()?;
         self.lane.pass()

@@ -137,7 +137,7 @@ impl Counted {
         Counted { loops: 0, first_loop: u64::MAX, largest: None, missed: false, sample: EdgeSample::new(expected) }
     }
 
-    /// Merges the results of another thread into these.
+    /// Merges the results of another thread into the results of this one.
     fn merge(&mut self, other: Counted) {
         self.loops += other.loops;
         self.first_loop = self.first_loop.min(other.first_loop);

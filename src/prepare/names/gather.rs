@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
 /// Number of input bytes per part, so that the distinct strings of most parts fit the L2 cache.
 const PART_BYTES: u64 = 1 << 20;
-/// Maximum size of a chunk in bytes.
+/// Maximum size in bytes of a chunk of memory for strings.
 const CHUNK: u64 = 4096;
 /// Size of a cache line in bytes.
 const LINE: usize = 64;
 /// Minimum number of bytes in a part's queued chunks before their strings are looked up, if memory allows.
 const WAITING: u64 = 32 << 10;
-/// Minimum number of bytes of memory per thread.
+/// Minimum number of bytes of memory per thread for building the dictionary of strings.
 const LEAST: u64 = 256 << 10;
 
 /// Returns the minimum number of bytes of memory that `threads` threads need to build the dictionary of strings.
@@ -34,7 +34,7 @@ pub(super) fn least_bytes(threads: usize) -> u64 {
     threads as u64 * (LEAST + 2 * LONGEST_NAME as u64)
 }
 
-/// The memory in which the dictionary is built.
+/// The memory in which the dictionary of strings is built.
 pub(super) struct Room {
     pub bytes: u64,
     pub threads: usize,
@@ -45,7 +45,7 @@ pub(super) struct Room {
 #[derive(Default)]
 pub(super) struct Part {
     distinct: Distinct,
-    /// Number of bytes of this part that were written to the spill file so far.
+    /// Number of bytes of this part that have been written to the spill file.
     spilled: u64,
 }
 
@@ -215,7 +215,7 @@ impl Chunk<'_> {
     }
 }
 
-/// Queued chunks of one part, whose strings have not been looked up yet.
+/// Queued chunks of one part, whose strings have not been looked up in the part's set yet.
 #[derive(Default)]
 struct Waiting<'m> {
     chunks: Vec<Chunk<'m>>,

@@ -109,7 +109,7 @@ impl NameList {
         Ok(NameList { lines, text_bytes: text_bytes as usize, checksum, file })
     }
 
-    /// Returns the strings.
+    /// Returns the strings of the list, in ascending order.
     pub fn lines(&self) -> Lines<'_> {
         let (text, rest) = self.file.body().split_at(self.text_bytes);
         let starts = &rest[self.text_bytes.next_multiple_of(8) - self.text_bytes..];

@@ -16,11 +16,11 @@ use crate::store::file::{NewFile, Pending};
 use parking_lot::Mutex;
 use std::path::Path;
 
-/// Number of sampled strings per range.
+/// Number of sampled strings for each range into which strings are divided.
 const SAMPLES: usize = 64;
 /// Target size of a range in bytes, so that it fits the L2 cache.
 const SMALL: u64 = 384 << 10;
-/// Maximum number of ranges.
+/// Maximum number of ranges into which strings are divided.
 const MOST: u64 = 1024;
 /// Factor by which the memory for sorting a record exceeds the size of the record. The memory is for the record, its
 /// line in the list, and 32 bytes of other data.
@@ -145,13 +145,13 @@ pub(super) fn key(name: &[u8]) -> u64 {
     name.iter().rev().fold(0, |key, &c| key >> 8 | u64::from(c) << 56)
 }
 
-/// Writer of the list, to which ranges are appended in order.
+/// Writer of the sorted list of strings, to which ranges are appended in order.
 struct ListWriter {
     file: NewFile,
     /// Index of the range that must be appended next.
     turn: usize,
     lines: u64,
-    /// Byte offset in the text of every 16th line.
+    /// Byte offset of every 16th line in the text of the list.
     starts: Vec<u64>,
 }
 
@@ -191,7 +191,7 @@ impl Ranges {
 }
 
 impl ListWriter {
-    /// Appends the next range. Returns the index of its first line in the list.
+    /// Appends the next sorted range to the list. Returns the index of the range's first line in the list.
     fn append(&mut self, sorted: &SortedRange, watch: &dyn Watch) -> Result<u64> {
         let (start, first, count) = (self.file.body_bytes(), self.lines, sorted.ends.len());
         let known = (self.lines.next_multiple_of(STRIDE) - self.lines) as usize;

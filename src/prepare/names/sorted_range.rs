@@ -18,21 +18,21 @@ pub(super) struct SortedRange {
     /// For each string, a 128-bit number: the upper half is an eight-byte key of the string, and the lower half is the
     /// byte offset of the string's record.
     order: Vec<u128>,
-    /// Hash of each string, in the order of the strings.
+    /// Hash of each string, in ascending order of the strings.
     pub hashes: Vec<u64>,
-    /// The strings, one per line.
+    /// The sorted strings, one per line.
     pub text: Vec<u8>,
     /// Byte offset of the end of each line in `text`.
     pub ends: Vec<usize>,
 }
 
 impl SortedRange {
-    /// Returns the byte offset of a line in `text`.
+    /// Returns the byte offset in `text` at which a line starts.
     pub fn start(&self, line: usize) -> usize {
         line.checked_sub(1).map_or(0, |before| self.ends[before])
     }
 
-    /// Reads a range from `spill` and sorts it.
+    /// Reads a range of strings from `spill` and sorts it.
     pub fn read(&mut self, spill: &Spill, range: usize) -> Result<()> {
         let SortedRange { records, order, hashes, text, ends } = self;
         spill.take(range, records)?;

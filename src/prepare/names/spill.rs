@@ -49,7 +49,7 @@ impl Spill {
         self.parts.len()
     }
 
-    /// Appends the bytes of `buffer` to a part, and empties `buffer`.
+    /// Appends the bytes of `buffer` to a part (byte sequence), and empties `buffer`.
     pub fn append(&self, part: usize, buffer: &mut Vec<u8>) -> Result<()> {
         let Some(file) = &self.file else {
             crate::failpoint::hit(FAILPOINT).map_err(|e| Error::io("write strings", "memory", e))?;
@@ -66,12 +66,12 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns the size of a part in bytes.
+    /// Returns the size of a part (byte sequence) in bytes.
     pub fn bytes(&self, part: usize) -> u64 {
         self.parts[part].lock().iter().map(Block::bytes).sum()
     }
 
-    /// Calls `each` with each block of a part.
+    /// Calls `each` with each block of a part (byte sequence).
     pub fn each_block(&self, part: usize, mut each: impl FnMut(&[u8])) -> Result<()> {
         let mut buffer = Vec::new();
         for block in self.parts[part].lock().iter() {
@@ -119,7 +119,8 @@ impl Block {
     }
 }
 
-/// Writer of one thread. It buffers the records for each part, and appends them in blocks.
+/// Writer that one thread uses. It buffers the records for each part (byte sequence), and appends them to the part in
+/// blocks.
 pub(super) struct SpillWriter<'a> {
     spill: &'a Spill,
     buffers: Vec<Vec<u8>>,
@@ -134,7 +135,7 @@ impl<'a> SpillWriter<'a> {
         SpillWriter { spill, buffers: vec![Vec::new(); spill.parts()], block }
     }
 
-    /// Adds a record to a part.
+    /// Adds a record to a part (byte sequence).
     #[inline]
     pub fn put(&mut self, part: usize, record: &[u8]) -> Result<()> {
         let buffer = &mut self.buffers[part];
@@ -145,7 +146,7 @@ impl<'a> SpillWriter<'a> {
         Ok(())
     }
 
-    /// Appends the records that are still buffered.
+    /// Appends the records that are still buffered to their parts (byte sequences).
     pub fn finish(self) -> Result<()> {
         let left = self.buffers.into_iter().enumerate().filter(|(_, buffer)| !buffer.is_empty());
         left.into_iter().try_for_each(|(part, mut buffer)| {

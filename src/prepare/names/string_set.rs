@@ -47,13 +47,13 @@ pub(super) struct StringSet {
 /// Offset in a record, in bytes, that is prefetched in addition to the record's start: about the end of a short string.
 const SHORT: usize = HEAD + 20;
 
-/// Returns true if the 32 bits of a hash that `slot` stores equal the same bits of `hash`.
+/// Returns true if the 32 bits of a hash in `slot` equal the corresponding bits of `hash`.
 #[inline]
 fn is_of(slot: u64, hash: u64) -> bool {
     (slot ^ tag(hash)) >> 32 == 0
 }
 
-/// Returns those 32 bits of `hash` that a slot stores, in the upper half of the result.
+/// Returns the 32 bits of `hash` that a slot of the table stores, in the upper half of the result.
 #[inline]
 fn tag(hash: u64) -> u64 {
     hash << 16 >> 32 << 32
@@ -72,7 +72,8 @@ impl StringSet {
         }
     }
 
-    /// Rebuilds the table from `distinct`, with a capacity of `strings` strings and [`TOGETHER`] more.
+    /// Rebuilds the hash table from the strings in `distinct`, with a capacity of `strings` strings and [`TOGETHER`]
+    /// more.
     fn fill(&mut self, distinct: &Distinct, strings: usize) {
         let slots = ((strings + TOGETHER) * 4).div_ceil(3).next_power_of_two();
         self.slots.clear();

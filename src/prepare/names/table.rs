@@ -15,9 +15,9 @@ use crate::store::file::{NewFile, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::Path;
 
-/// Value of a free slot in the table.
+/// Value of a free slot in the hash table.
 const FREE: u64 = u64::MAX;
-/// Mask of the bits of a hash that an entry stores.
+/// Mask of the bits of a hash that an entry of the table stores.
 const TAG: u64 = (1 << 31) - 1;
 /// Bit that is set in an entry if another entry of its cluster (run of occupied slots) has the same [`TAG`] bits.
 const SHARED: u64 = 1 << 31;
@@ -35,7 +35,7 @@ pub(super) struct Table {
     homes: u64,
 }
 
-/// Returns the number of slots that hashes can select, for `names` strings. An eighth of them stays free.
+/// Returns the number of slots that the hashes of `names` strings can select. An eighth of them stays free.
 fn homes(names: u64) -> u64 {
     names + names / 7 + 1
 }
@@ -47,12 +47,12 @@ fn home(homes: u64, hash: u64) -> u64 {
 }
 
 impl Table {
-    /// Returns the approximate size in bytes of the table of `names` strings.
+    /// Returns the approximate size in bytes of the hash table for `names` strings.
     pub fn bytes(names: u64) -> u64 {
         8 * homes(names)
     }
 
-    /// Opens the table of `names` strings.
+    /// Opens the hash table of `names` strings.
     pub fn open(path: &Path, key: u64, names: u64) -> Result<Table> {
         let file = Mapped::open(path, TABLE, key)?;
         file.verify_checksum()?;
@@ -64,7 +64,7 @@ impl Table {
         Ok(Table { file, homes })
     }
 
-    /// Returns all slots of the table. The upper half of an entry is the number (raw id) of the entry's string.
+    /// Returns all slots of the hash table. The upper half of an entry is the number (raw id) of the entry's string.
     pub fn entries(&self) -> &[u64] {
         as_u64(self.file.body()).unwrap_or_default()
     }
@@ -131,7 +131,7 @@ impl Pairs {
         writer.put((hash >> (u64::BITS - self.bits)) as usize, &pair)
     }
 
-    /// Sorts the pairs and writes the table.
+    /// Sorts the pairs (hash, number) and writes them as a hash table.
     pub fn write(self, path: &Path, key: u64, watch: &dyn Watch) -> Result<Pending> {
         let Pairs { spill, bits, count, room, .. } = self;
         let placing = Gate::new(Placing {
@@ -158,7 +158,7 @@ impl Pairs {
     }
 }
 
-/// Sorter for the pairs of a part. A thread reuses it for one part after the other.
+/// Sorter for the pairs (hash, number) of a part. A thread reuses it for one part after the other.
 #[derive(Default)]
 struct Sorter {
     bytes: Vec<u8>,
@@ -205,11 +205,11 @@ impl Sorter {
     }
 }
 
-/// Writer of the table.
+/// Writer of the hash table's file.
 struct Placing {
     file: NewFile,
     homes: u64,
-    /// Index of the slot that is written next.
+    /// Index of the slot of the table that is written next.
     next: u64,
     /// Entries of the current cluster, which begins after the last free slot.
     cluster: Vec<u64>,
@@ -217,7 +217,7 @@ struct Placing {
     seen: Box<[u64]>,
     /// Bytes that are ready to be written to the file.
     ready: Vec<u8>,
-    /// Index of the part that must be written next.
+    /// Index of the part of pairs that must be written next.
     turn: usize,
 }
 
@@ -237,7 +237,7 @@ impl Placing {
         Ok(())
     }
 
-    /// Ends the cluster: appends its entries, and then free slots up to the slot `until`.
+    /// Ends the current cluster of occupied slots: appends its entries, and then free slots up to the slot `until`.
     fn free(&mut self, until: u64) {
         let words = self.seen.len();
         let place = |entry: u64| ((entry & TAG) as usize >> 6 & (words - 1), entry & 63);

@@ -20,11 +20,11 @@ pub struct LineRun {
 pub struct DeviceLines {
     /// Number of 32-bit words of a line (group of 64 edges).
     words: usize,
-    /// GPU memory for the edges of this rank's own bins, in lines.
+    /// GPU memory for the edges of this rank's own bins, in lines (groups of 64 edges).
     lines: DeviceSlice<u32>,
     /// For each rank, the part of that rank's GPU memory to which this rank writes.
     parts: Vec<PeerLines>,
-    /// GPU queue for reading lines back.
+    /// GPU queue for copying lines (groups of 64 edges) back to the host.
     queue: Queue,
 }
 
@@ -37,8 +37,8 @@ struct PeerLines {
 }
 
 impl DeviceLines {
-    /// Makes the `DeviceLines` of rank `rank`. `lines` lists each rank's GPU memory for lines (groups of 64 edges) of
-    /// `words` 32-bit words.
+    /// Makes the `DeviceLines` of rank `rank`. `lines` lists the GPU memory of each rank for lines (groups of 64
+    /// edges). A line has `words` 32-bit words.
     pub fn new(lines: &[DeviceSlice<u32>], words: usize, rank: usize, queue: Queue) -> DeviceLines {
         let (ranks, line_words) = (lines.len() as u64, words as u64);
         let part = |room: &DeviceSlice<u32>| {

@@ -39,7 +39,6 @@ struct SharedPlacing<'w, 'r, 'p> {
     /// on GPUs.
     device_lines: Option<(&'p DeviceLines, Vec<OwnedBins>)>,
     source: &'w str,
-    /// Generator of the edges, if the GPU generates them.
     maker: Option<EdgeMaker>,
     gather: Kernel,
     plan_lines: Kernel,
@@ -55,31 +54,31 @@ struct Placer<'w, 'r, 'p> {
     number: usize,
     raw: DeviceSlice<u32>,
     lines: DeviceSlice<u32>,
-    /// GPU memory for the counts that kernels return, followed by the start of each bin's lines.
+    /// GPU memory for the counts that kernels return, followed by the start of each bin's lines (groups of 64 edges).
     results: DeviceSlice<u32>,
     unit: KernelGathered,
-    /// Number of 32-bit words of an edge.
+    /// Number of 32-bit words of an edge in a batch.
     edge: usize,
     /// Number of 32-bit words of a line (group of 64 edges).
     line: usize,
-    /// Number of 32-bit words of a batch.
+    /// Number of 32-bit words of a batch of edges.
     batch: usize,
     /// Number of edges gathered since lines (groups of 64 edges) were last made. `most` is the maximum of this number.
     gathered: u64,
     most: u64,
     /// Number of self-loops whose id does not fit the 32-bit ids on the GPU.
     loops: u64,
-    /// Number of times that lines were made from the gathered edges.
+    /// Number of times that lines (groups of 64 edges of one bin) were made from the gathered edges.
     turns: u32,
-    /// Total time for making lines.
+    /// Total time for making lines (groups of 64 edges of one bin) on the GPU.
     making: Duration,
-    /// Total time for storing lines.
+    /// Total time for storing lines (groups of 64 edges) in their bins.
     storing: Duration,
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Makes the placers. `map` maps ids to vertices, and `device_map` is a copy of it in GPU memory, if one exists.
-    /// Returns `None` if GPU memory is too small.
+    /// Makes the placers, which put edges in bins. `map` maps ids to vertices, and `device_map` is a copy of it in GPU
+    /// memory, if one exists. Returns `None` if GPU memory is too small.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

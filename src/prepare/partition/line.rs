@@ -8,7 +8,8 @@ pub const LINE: usize = 64;
 pub const WORDS: usize = LINE + LINE / 2;
 /// Number of 32-bit words of a line (group of 64 edges) with weights. The weights follow the row indices.
 pub const WEIGHTED_WORDS: usize = WORDS + LINE;
-/// Value that marks an unused element of a partly filled line, in place of the end with the smaller id.
+/// Value that marks an unused element of a partly filled line (group of 64 edges). It stands in place of an edge's end
+/// with the smaller id.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Returns the number of 32-bit words of a line (group of 64 edges); `weighted` says whether edges have weights.

@@ -54,9 +54,9 @@ pub struct Partition<'a> {
 /// The edges of one bin, in lines (groups of 64 edges).
 #[derive(Debug, Default)]
 struct BinLines<'a> {
-    /// Chunks of edges in memory. All are full, except the last, which is being filled.
+    /// Chunks of memory with edges of the bin. All are full, except the last, which is being filled.
     chunks: Vec<&'a mut [u32]>,
-    /// Number of 32-bit words used in the last chunk.
+    /// Number of 32-bit words used in the bin's last chunk.
     last: usize,
     /// Byte offsets of the bin's spilled chunks in the spill file.
     spilled: Vec<u64>,
@@ -201,7 +201,6 @@ impl<'a> Partition<'a> {
 }
 
 impl BinLines<'_> {
-    /// Returns the number of lines (groups of 64 edges) in the bin.
     fn lines(&self, partition: &Partition<'_>) -> usize {
         let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
         (full * partition.chunk + self.last) / partition.words

@@ -11,11 +11,11 @@ pub(super) struct Pool<'a> {
     /// For each block, the free chunks of its latest slab. The chunks of a block are adjacent, so that whole huge pages
     /// can be released once the block is sorted.
     open: Vec<Vec<&'a mut [u32]>>,
-    /// For each block, the chunks whose edges were read and which can be reused.
+    /// For each block, the chunks whose edges were read, so that the chunks can be reused.
     pub(super) read: Vec<Vec<&'a mut [u32]>>,
     /// For each block, the remainders of its slabs that are too short for a chunk.
     tails: Vec<Vec<&'a mut [u32]>>,
-    /// Number of free chunks in `slabs` and `open`.
+    /// Number of free chunks of memory in `slabs` and `open`.
     pub(super) left: usize,
     /// Number of wanted bins without a chunk. One chunk is reserved for each of these bins. In a sorted input, the
     /// first bins use all other chunks long before the first edge of the last bins is read.
@@ -54,7 +54,7 @@ impl<'a> Pool<'a> {
         self.left += chunks;
     }
 
-    /// Announces that [`Self::adopt`] will add up to `words` 32-bit words.
+    /// Announces that [`Self::adopt`] will add up to `words` 32-bit words of memory to the pool.
     pub(super) fn expect(&mut self, words: usize) {
         self.expected = words;
         self.plan_slabs(self.left + words / self.chunk);
@@ -86,8 +86,8 @@ impl<'a> Pool<'a> {
         taken
     }
 
-    /// Removes and returns the memory of `block` whose edges were read. When all edges of the block were read, this is
-    /// whole slabs.
+    /// Removes from the pool, and returns, the memory of `block` whose edges were read. When all edges of the block
+    /// were read, this is whole slabs.
     pub(super) fn take_read(&mut self, block: usize) -> Vec<&'a mut [u32]> {
         let mut read = std::mem::take(&mut self.read[block]);
         read.append(&mut self.tails[block]);

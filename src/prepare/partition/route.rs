@@ -146,7 +146,7 @@ impl<'r, 'a> Route<'r, 'a> {
     }
 
     /// Adds a run of lines (groups of 64 edges) to bin `bin`. The lines are already on the GPU of the rank that owns
-    /// the bin. If that rank is not this one, a message tells it about the run.
+    /// the bin. If another rank owns the bin, sends it a message about the run.
     pub(super) fn send_run(&self, lane: usize, bin: usize, run: LineRun) -> Result<()> {
         if self.owners[bin] == self.rank {
             self.partition.add_run(bin, run);
@@ -175,7 +175,7 @@ impl<'r, 'a> Route<'r, 'a> {
         (to, self.messages[to * self.lanes + lane].lock())
     }
 
-    /// If another line (group of 64 edges) does not fit `message`, sends it to rank `to`, and starts a new message.
+    /// Sends `message` to rank `to` if it has no space for another line (group of 64 edges), and starts a new message.
     fn make_room(&self, to: usize, message: &mut Vec<u32>) -> Result<()> {
         if message.len() + RUN + self.partition.words > self.most {
             self.outbox.send(to, std::mem::take(message))?;

@@ -54,7 +54,7 @@ pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     /// First row of each bin.
     starts: Vec<u32>,
     lines: Vec<EdgeLine>,
-    /// Weights of the edges in each line, if edges have weights.
+    /// Weights of the edges in each line (buffer of 64 edges), if edges have weights.
     weights: Vec<[u32; LINE]>,
     filled: Vec<u32>,
     loops: u64,

@@ -12,15 +12,15 @@ use memmap2::Mmap;
 /// The sorted rows of a bin, as a sequence of 32-bit words: the row lengths, followed by the targets and the weights.
 #[derive(Debug)]
 pub struct StagedRows<'a> {
-    /// Chunks of the block's bins, which contain the words of the rows except those in `tail`.
+    /// Chunks of memory of the block's bins. They contain the words of the rows except those in `tail`.
     chunks: Vec<&'a mut [u32]>,
-    /// The last words of the rows, which do not fit the chunks.
+    /// The last words of the sorted rows, if the chunks are too small for all words.
     tail: Tail,
-    /// Number of row lengths, number of targets, and number of weights.
+    /// Numbers of elements in the three parts of the sorted rows: row lengths, targets and weights.
     numbers: [usize; 3],
 }
 
-/// The last words of a bin's rows, which do not fit the block's chunks.
+/// The last words of a bin's sorted rows, if the chunks of the block's bins are too small for all words.
 #[derive(Debug)]
 enum Tail {
     InMemory(Vec<u32>),

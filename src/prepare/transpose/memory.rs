@@ -21,9 +21,9 @@ const BATCH_BYTES: u64 = 64;
 /// Sizes of the upper half's division into bins and batches, on which the division of memory depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeShape {
-    /// Number of bins.
+    /// Number of bins into which the rows are divided.
     pub bins: u64,
-    /// Number of batches.
+    /// Number of batches into which the entries of the lower half are divided.
     pub batches: u64,
     /// Size in bytes of the largest bin with several rows: its entries, and a cursor for each row. A bin with one row
     /// need not fit in memory.

@@ -55,7 +55,7 @@ pub struct Transpose<'a> {
     pub degrees: &'a [u32],
     /// Layout of the upper half.
     pub layout: &'a Layout,
-    /// Bins of the upper half, as [`TransposeShape::and_bins`] returns them.
+    /// Bins of the upper half. They must come from [`TransposeShape::and_bins`].
     pub bins: &'a Bins,
     /// For each block, whether it must be built.
     pub wanted: &'a [bool],
@@ -86,7 +86,7 @@ pub enum Destination<'a> {
     Packed(&'a Packer),
 }
 
-/// Totals of the blocks that were built.
+/// Totals over all blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Transposed {
     /// Number of entries (neighbours) in the blocks.
@@ -111,7 +111,7 @@ struct TransposeWork<'t, 'a> {
     lengths: &'t Lengths<'a>,
     /// Number of entries (neighbours) in each bin.
     entries: &'t [u64],
-    /// Batches of the lower half.
+    /// Batches of entries of the lower half.
     batches: &'t [Batch],
     watch: &'t dyn Watch,
     /// Progress reported to `watch` so far, as a number of entries (neighbours).
@@ -162,7 +162,7 @@ impl TransposeWork<'_, '_> {
         self.watch.advance(entries)
     }
 
-    /// Advances `watch` by the entries in `built` that are not counted yet because halves were rounded down. Returns
+    /// Advances `watch` by the entries that have not been counted yet, because each half was rounded down. Returns
     /// `built`.
     fn end(&self, built: Transposed) -> Result<Transposed> {
         self.advance(built.entries - self.advanced.load(Ordering::Relaxed).min(built.entries))?;

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Builder of the rows of bins, one bin at a time. It reuses its memory for each bin.
+/// Builder of the rows of the upper half, one bin at a time. It reuses its memory for each bin.
 pub(super) struct RowBuilder {
     words: Buffer<u32>,
 }
@@ -40,7 +40,7 @@ impl RowBuilder {
         files.end_of_bin(bins.end - 1)
     }
 
-    /// Builds the rows of a bin and appends them to their block.
+    /// Builds the rows of a bin and appends them to the bin's block.
     fn append(&mut self, placed: &PlacedEntries<'_>, bin: usize, files: &mut Files<'_, '_>) -> Result<()> {
         let work = files.work;
         let is_one = work.transpose.bins.spans[bin].len() == 1;

@@ -9,7 +9,7 @@ use crate::store::sync::Syncer;
 use std::ops::Range;
 use std::path::Path;
 
-/// Writer of the current block, which is not complete yet.
+/// Writer of a block that is not complete yet.
 enum OpenBlock<'a> {
     /// Writer of the block's file, and of its weights file if edges have weights.
     Stored {
@@ -55,9 +55,9 @@ impl OpenBlock<'_> {
 /// Writer of the blocks of the upper half.
 pub(super) struct Files<'t, 'a> {
     pub(super) work: TransposeWork<'t, 'a>,
-    /// Index and writer of the current block, if any is not complete.
+    /// Index and writer of the block that is not complete yet, if there is one.
     open: Option<(usize, OpenBlock<'a>)>,
-    /// Totals of the blocks written so far.
+    /// Totals over all blocks that were written so far.
     pub(super) written: Transposed,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn bins_of_block(work: TransposeWork<'_, '_>, block: usize) -> Range<
     start(block)..start(block + 1)
 }
 
-/// Begins a block, and writes its row lengths.
+/// Begins a block of the upper half, and writes the lengths of its rows.
 fn begin<'a>(work: TransposeWork<'_, 'a>, block: usize) -> Result<OpenBlock<'a>> {
     let Transpose { to, layout, weights, .. } = *work.transpose;
     let rows = layout.block(block).rows;

@@ -29,7 +29,6 @@ pub struct SortPlan {
     rows: u64,
     /// Number of rows of the graph if degrees are counted on the GPU, else 0.
     degrees: u64,
-    /// Whether edges have weights.
     weighted: bool,
 }
 
@@ -105,8 +104,8 @@ struct SortLane<'w> {
     /// Sorter on the CPU, for bins that do not fit the GPU.
     cpu: Box<dyn SortBin>,
     weighted: bool,
-    /// Number of bins sorted on the GPU. `left` is the number of bins sorted on the CPU instead. `times` contains four
-    /// total times: for copying edges, sorting, waiting for earlier bins, and copying rows back.
+    /// Number of bins sorted on the GPU. `left` is the number of bins sorted on the CPU instead. `times` contains the
+    /// total times for four steps: copying edges, sorting, waiting for earlier bins, and copying rows back.
     bins: u32,
     left: u32,
     times: [Duration; 4],
@@ -286,7 +285,7 @@ impl SortBin for &mut SortLane<'_> {
 }
 
 impl SortLane<'_> {
-    /// Adds the times of one bin to the totals.
+    /// Adds the times of the four steps of sorting one bin to the totals.
     fn add_times(&mut self, times: [Duration; 4]) {
         self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
         self.bins += 1;

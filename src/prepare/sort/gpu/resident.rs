@@ -98,7 +98,7 @@ impl Sorters<'_> {
         watch: &dyn Watch,
     ) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
-        // The offsets and targets of each block that are not written yet.
+        // The part of each block's offsets and targets that is not written yet.
         let mut blocks = blocks.iter_mut();
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
@@ -110,7 +110,7 @@ impl Sorters<'_> {
                 moves -= build.partition.move_memory(done, targets, moves);
             }
             let rows = bins.spans[bin].rows.clone();
-            // The last bin of a block also writes the end of the last row.
+            // The last bin of a block also gets the element for the end of the block's last row.
             let last = rows.end == layout.block(block).rows.end;
             let offsets = offsets.split_off_mut(..(rows.end - rows.start) as usize + usize::from(last));
             let targets = targets.split_off_mut(..(entries[block] - before) as usize);
@@ -145,8 +145,8 @@ impl Sorters<'_> {
     }
 
     /// Adds the degrees that other ranks counted for the rows in `share` to this rank's degrees; `others` are the
-    /// degrees in the other ranks' GPU memory. Returns the summary of the sums, and the total number of edge ends. The
-    /// plan must come from [`Sorters::plan_all`], and all bins must be sorted.
+    /// degrees in the other ranks' GPU memory. Returns a summary of the resulting degrees, and the total number of edge
+    /// ends. The plan must come from [`Sorters::plan_all`], and all bins must be sorted.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -207,7 +207,7 @@ struct SharedBins<'a, 'p, F> {
 /// before it, which is unknown until these are sorted.
 struct BinTurn<F> {
     next: usize,
-    /// Index of the block of the previous bin.
+    /// Index of the block that contains the previous bin.
     last: Option<usize>,
     /// For each block, the number of entries (neighbours) in the bins that already have a position.
     entries: Vec<u64>,
@@ -219,7 +219,7 @@ struct PlacedBin {
     bin: usize,
     block: usize,
     before: u64,
-    /// Index of the previous block, if this bin is the first of a new block.
+    /// Index of the previous block, if this bin is the first of another block.
     done: Option<usize>,
 }
 

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice, Scan, slices_bytes};
 use crate::prepare::partition::{LINE, line_words};
 
-/// Number of 32-bit words for results. They must be enough for a summary of degrees.
+/// Number of 32-bit words of GPU memory for results. They must be enough for a summary of degrees.
 const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
 
 /// GPU memory in which one lane (GPU queue of one thread) sorts one bin at a time.

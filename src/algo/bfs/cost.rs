@@ -1,19 +1,19 @@
-//! Estimates the memory and time of searches for a plan. Memory estimates use the functions that compute the array
-//! sizes, and time estimates use measured rates.
+//! Estimates the memory and time of breadth-first searches for a plan. Memory estimates use the functions that compute
+//! the array sizes. Time estimates use measured rates.
 
 use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{GraphSize, RankResources};
 
-/// Search time on one thread, in nanoseconds per vertex.
+/// Estimated time of a search on one thread, in nanoseconds per vertex.
 const SEARCH: f64 = 5.0;
-/// Search time on a GPU, in nanoseconds per vertex. Includes the copy of the parents to the host.
+/// Estimated time of a search on a GPU, in nanoseconds per vertex. It includes the copy of the parents to the host.
 const SEARCH_ON_GPU: f64 = 0.2;
-/// Estimated number of steps per search that reach so many vertices that ranks send bitmaps instead of lists.
+/// Estimated number of steps of a search that reach so many vertices that ranks send bitmaps of them instead of lists.
 const STEPS: u64 = 3;
-/// Estimated ratio of the number of vertices to the number of claims that all ranks together send in the top-down steps
-/// of a search. A claim is a vertex and its parent.
+/// Estimated ratio of the number of vertices to the number of claims that all ranks together send in a search. A claim
+/// is a vertex and its proposed parent.
 const CLAIMED: u64 = 8;
 
 /// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.
@@ -41,8 +41,8 @@ pub fn of(label: &str, graph: &GraphSize<'_>, resources: &RankResources) -> Sear
     }
 }
 
-/// Returns the host memory, in bytes, for rows that do not fit in GPU memory, as `[maximum, minimum]`: the most that
-/// may be used, and the least that is needed. Both are 0 if the size of GPU memory is unknown.
+/// Returns the host memory, in bytes, for adjacency rows that do not fit in GPU memory, as `[maximum, minimum]`: the
+/// most that searches may use, and the least that they need. Both are 0 if the size of GPU memory is unknown.
 fn on_gpu(graph: &GraphSize<'_>, resources: &RankResources) -> [u64; 2] {
     // GPUs of different nodes cannot access each other's memory.
     let gpus = if resources.nodes == 1 { resources.ranks as u64 } else { 1 };
@@ -54,8 +54,8 @@ fn on_gpu(graph: &GraphSize<'_>, resources: &RankResources) -> [u64; 2] {
 }
 
 /// Returns the approximate number of bytes that the ranks send each other in a search. Ranks send a bitmap of all
-/// vertices after each step that reaches many vertices. They also send claims (a vertex and its parent), and all
-/// parents at the end.
+/// vertices after each step that reaches many vertices. They also send claims (a vertex and its proposed parent), and
+/// all parents at the end.
 fn sent(vertices: u64, ranks: u64) -> u64 {
     let others = ranks.saturating_sub(1);
     others * (STEPS * vertices / 8) + (8 * vertices / CLAIMED + 4 * vertices) * others / ranks.max(1)

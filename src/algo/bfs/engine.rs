@@ -1,4 +1,5 @@
-//! Chooses the engine: the GPU of a rank, the threads of one process, or the threads of all ranks.
+//! Chooses the engine for breadth-first searches: the GPU of a rank, the GPUs or the threads of all ranks, or the
+//! threads of one process.
 
 use crate::algo::Lease;
 use crate::algo::bfs::cpu::{self, CpuSearch};
@@ -10,8 +11,8 @@ use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 use crate::process::signals;
 
-/// Prepares a search on GPUs or CPUs, as the job requests. All ranks choose the same kind of device. Collective: all
-/// ranks must call it.
+/// Prepares breadth-first searches on GPUs or CPUs, as the job requests. All ranks choose the same kind of device.
+/// Collective: all ranks must call it.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of the graph.
@@ -35,12 +36,12 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
 /// Values of the keys `alpha` and `beta` in the job file. `None` selects the default of the device.
 pub type Switches = [Option<f64>; 2];
 
-/// Returns the thresholds of a search. `otherwise` contains the defaults of the device.
+/// Returns the thresholds at which a search changes direction. `otherwise` contains the defaults of the device.
 fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
     Switch { alpha: alpha.unwrap_or(otherwise.alpha), beta: beta.unwrap_or(otherwise.beta) }
 }
 
-/// Prepares a search on the CPUs of all ranks. Collective: all ranks must call it.
+/// Prepares breadth-first searches on the CPUs of all ranks. Collective: all ranks must call it.
 fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsStats>> {
     let EngineInput { graph, run, .. } = input;
     let bytes = (graph.block_store.bytes() + graph.upper()?.bytes()) / run.comm.ranks() as u64;

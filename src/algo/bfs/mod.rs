@@ -5,8 +5,8 @@
 //! (Beamer, Asanović and Patterson 2012). Vertices are numbered by descending degree, and rows are sorted by vertex.
 //! So hubs, which are the parents of most vertices, come first in a row.
 //!
-//! The parent of a vertex is the first neighbour in its row that is in the previous level. So the tree is the same on
-//! any device, with any number of threads and ranks.
+//! The parent of a vertex is the first neighbour in its adjacency row that is in the previous level. So the tree is the
+//! same on any device, with any number of threads and ranks.
 //!
 //! **Bytes moved.** In a graph of low diameter, nearly every vertex is found in a bottom-up step by its first
 //! neighbour. The step reads 4 bytes for this neighbour and checks one bit, which is in a cache. It writes one bit and

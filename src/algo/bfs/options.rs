@@ -1,4 +1,4 @@
-//! The options of `[bfs]`.
+//! Options of the table `[bfs]` in a job file.
 
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, GRAPH500, SEED, VALIDATE, WRITE};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 /// Maximum value of the keys `alpha` and `beta`.
 const MOST_SWITCH: u32 = 1_000_000_000;
 
-/// Options of breadth-first search.
+/// Options of a table `[bfs]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bfs {
-    /// The sources, and options for the trees: whether to check and to write them.
+    /// Options that all search tables share: the sources, and whether to check and to write the trees.
     #[serde(flatten)]
     pub options: Options,
     /// Threshold for changing to bottom-up steps ([`Switch::alpha`](super::search::Switch::alpha)). The default

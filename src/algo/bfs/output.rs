@@ -1,18 +1,18 @@
-//! Details of `[bfs]` searches, for the report.
+//! Statistics of `[bfs]` searches, as the report stores them.
 
 use super::search::{BfsLevel, BfsStats, Step};
 use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
 use crate::algo::searches::tree::LevelStats;
 use serde::{Deserialize, Serialize};
 
-/// Details of the search from one source.
+/// Statistics of the search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BfsDetails {
-    /// Duration in seconds.
+    /// Duration of the search in seconds.
     pub seconds: f64,
-    /// Traversed edges per second.
+    /// Traversed edges per second (TEPS).
     pub teps: f64,
-    /// Statistics of the first levels, in order. The report limits their number.
+    /// Statistics of the first levels of the search, in order. The report limits their number.
     pub levels: Vec<BfsLevel>,
 }
 

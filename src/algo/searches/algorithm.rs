@@ -106,12 +106,13 @@ impl<T: SearchTask> Algorithm for T {
     }
 }
 
-/// Time to write one row of a column, in nanoseconds, per thread.
+/// Estimated time that a thread takes to write one row of a result column, in nanoseconds.
 const COLUMN: f64 = 20.0;
-/// Page size in bytes. Files occupy whole pages.
+/// Page size of the file system in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of a search table, including the checks of trees and the columns. Only rank 0 checks the trees.
+/// Returns the estimated cost of a search table, including the checks of trees and the result columns. Only rank 0
+/// checks the trees.
 fn cost<T: SearchTask>(table: &T, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (options, search) = (table.options(), table.search_cost(graph, resources));
     let (vertices, rows, sources) = (graph.vertices, graph.column_rows, options.origins.count());

@@ -1,8 +1,8 @@
-//! Counts the edges that a search traversed. The speed of a search is measured in traversed edges per second (TEPS).
+//! Counts the edges that a search traverses. The speed of a search is measured in traversed edges per second (TEPS).
 //!
-//! Graph500 counts the input edges in the component of the root. Its reference code (version 3) adds up the row lengths
-//! of reached vertices and divides by two. These rows include repeated edges but no self-loops, so the degrees in the
-//! input give the same number.
+//! As the number of traversed edges, Graph500 counts the input edges in the component of the root. Its reference code
+//! (version 3) adds up the row lengths of reached vertices and divides the sum by two. These rows include repeated
+//! edges but no self-loops, so the degrees in the input give the same number.
 
 use super::NONE;
 use crate::algo::Run;
@@ -21,16 +21,16 @@ use crate::process::signals;
 use crate::store::map::as_u64;
 use rayon::prelude::*;
 
-/// Counter of the input edges in connected components.
+/// Counter of the input edges in the connected components of a graph.
 pub struct ComponentEdges<'a> {
     graph: &'a Graph,
     runs: DegreeRuns,
-    /// Root and number of edges of each component counted so far.
+    /// Root and number of input edges of each component counted so far.
     counted: Vec<(u32, u64)>,
 }
 
 impl<'a> ComponentEdges<'a> {
-    /// Creates a counter that has not counted any component yet.
+    /// Creates a counter for the components of `graph`.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading the degrees.
@@ -38,7 +38,7 @@ impl<'a> ComponentEdges<'a> {
         Ok(ComponentEdges { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
-    /// Returns the number of input edges between vertices that are reached from `root`. Repeated edges count,
+    /// Returns the number of input edges between the vertices that a search from `root` reached. Repeated edges count,
     /// self-loops do not. In a directed graph, returns the number of distinct edges that leave reached vertices.
     /// `parents` contains [`NONE`] for unreached vertices. `is_whole` is true if no edge leads from a reached vertex to
     /// an unreached one.
@@ -68,7 +68,7 @@ impl<'a> ComponentEdges<'a> {
         Ok(edges)
     }
 
-    /// Returns the sum of the degrees of reached vertices.
+    /// Returns the sum of the degrees of all reached vertices.
     fn ends(&self, parents: &[u32]) -> u64 {
         let reached = |first: u64, end: u64| {
             parents[first as usize..end as usize]
@@ -82,7 +82,7 @@ impl<'a> ComponentEdges<'a> {
 
     /// Returns the number of input edges with both ends reached, even if other edges lead from reached to unreached
     /// vertices. If another job prepared the graph, the input is not available. Then edges to unreached vertices are
-    /// assumed to occur once.
+    /// assumed to occur once in the input.
     fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
         if let Some(open) = run.input {
             return self.within_input(&open()?, parents, (run.threads, run.budget));

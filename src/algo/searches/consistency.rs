@@ -1,5 +1,5 @@
-//! Checks of stored results, for all search algorithms. Reported statistics are checked for consistency, without
-//! columns or edges. Trees are checked if both their columns and the edges are available.
+//! Checks the stored results of a job, for all search algorithms. Reported statistics are checked for consistency,
+//! without result columns or edges. Trees are checked if both their columns and the edges are available.
 
 use super::graph500::{self, Fields, Graph500Size, SearchSample};
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
@@ -10,14 +10,14 @@ use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
 use std::collections::HashSet;
 
-/// Largest relative difference between two quotients that count as equal.
+/// Largest relative difference at which two quotients count as equal.
 const TOLERANCE: f64 = 1e-9;
 
-/// Result and search statistics of each source.
+/// The result of each source, with the statistics of its search.
 type Sources<'s, T> = [(&'s <T as SearchTask>::SourceOutput, &'s <T as SearchTask>::SourceDetails)];
 
-/// Checks the reported numbers: first the numbers of each source, then the totals over all sources. Returns a sentence
-/// about the result.
+/// Checks the numbers that a job reports: first those of each source, then the totals over all sources. Returns a
+/// sentence about the result of the checks.
 ///
 /// # Errors
 /// [`Error::Validation`] for the first impossible or inconsistent number.
@@ -35,7 +35,7 @@ pub fn check<T: SearchTask>(
     Ok(format!("the figures of {} agree: {edges} edges in all", sources.len()))
 }
 
-/// Checks that the reported numbers of a source are possible for this input.
+/// Checks that the numbers that a job reports about a source are possible for this input.
 fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &InputInfo) -> Result<()> {
     let SourceFigures { source, reached, edges, .. } = figures;
     let vertices = info.connected.max(1);
@@ -52,8 +52,8 @@ fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &In
     })
 }
 
-/// Checks that the results have the sources that the table requests, and that the reported means and statistics follow
-/// from the numbers of the sources.
+/// Checks that the results are for the sources that the table requests, and that the reported means and statistics
+/// follow from the numbers of these sources.
 fn check_totals<T: SearchTask>(
     table: &T,
     info: &InputInfo,
@@ -112,13 +112,13 @@ pub fn sources<'t, S, D>(output: &'t SearchOutput<S>, details: &'t SearchDetails
     }
 }
 
-/// Returns true if a reported number equals `number` up to rounding.
+/// Returns true if the reported number equals `number` up to rounding.
 fn are_close(reported: f64, number: f64) -> bool {
     (reported - number).abs() <= TOLERANCE * number.abs()
 }
 
-/// Checks the trees that a search table wrote, if their columns and the edges are available. Otherwise records in
-/// `verdict` why they are not checked. Without sources there are no trees to check.
+/// Checks the trees that the searches of a table found, if their result columns and the edges are available. Otherwise
+/// records in `verdict` why they are not checked. Without sources there are no trees to check.
 ///
 /// # Errors
 /// Errors of `verdict`, and [`Error::Stopped`]. A wrong tree is recorded in `verdict`.
@@ -141,12 +141,12 @@ pub fn check_trees<T: SearchTask>(
     }
 }
 
-/// Creates the error for a wrong number or column of `source`. `what` describes the fault.
+/// Creates the error for a wrong number or column of `source`. `what` says what is wrong.
 pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }
 
-/// Returns an error about `source` if `is_met` is false. Calls `otherwise` for the text that describes the fault.
+/// Returns an error about `source` if `is_met` is false. Calls `otherwise` for the text that says what is wrong.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if `is_met` is false.

@@ -1,4 +1,5 @@
-//! Runs one trial: searches from every source, records each result in the journal at once, and checks trees in batches.
+//! Runs one trial of a search table: searches from every source, records each result in the journal at once, and checks
+//! trees in batches.
 
 use super::ledger::Ledger;
 use super::roots::{self, Root};
@@ -42,8 +43,8 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     })
 }
 
-/// Searches from the sources with the indices `todo`, and records their results in the ledger of rank 0. Then measures
-/// the energy of all searches, if there are `meters`. Collective: all ranks must call it.
+/// Searches from the sources with the indices `todo`. Rank 0 records their results in its ledger. If there are
+/// `meters`, then measures the energy of all searches. Collective: all ranks must call it.
 fn search_all<T: SearchTask>(
     table: &T,
     graph: &Graph,
@@ -126,9 +127,9 @@ fn search_all<T: SearchTask>(
     Ok(())
 }
 
-/// Repeats the searches from all sources for some seconds, like the energy loop of the Graph500 reference code. Returns
-/// `(energy, rounds)`: the energy that the meters of all ranks measured, and the number of repetitions. Collective: all
-/// ranks must call it.
+/// Repeats the searches from all sources for some seconds, as the energy loop of the Graph500 reference code does.
+/// Returns the energy that the meters of all ranks measured, and the number of repetitions. Collective: all ranks must
+/// call it.
 fn repeat<T: SearchTask>(
     engine: &mut EngineOf<'_, T>,
     roots: &[Root],

@@ -4,10 +4,10 @@ use super::consistency;
 use super::results::{LevelFigures, SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
 
-/// Maximum number of levels in the bar chart.
+/// Maximum number of levels in the bar chart of the seconds per level.
 const BARS: usize = 40;
 
-/// Returns charts of the levels of one search, whose duration is the median, and of the speed of all searches. `name`
+/// Returns charts of the levels of the search with the median duration, and of the speeds of all searches. `name`
 /// returns the name of a source.
 pub fn of_levels<S, D: SourceDetails>(
     output: &SearchOutput<S>,
@@ -45,9 +45,9 @@ pub fn seconds_by_name(
     Figure::new(title, caption, axes, Marks::Bars(Bars { names, parts }))
 }
 
-/// Returns two charts of the levels of one search: counts (frontier, edges checked, ...) per level, and seconds per
-/// level. `name` is the source of the search, and `sources` is the number of searches. If levels differ in direction
-/// (top-down or bottom-up), each direction has its own line in the chart.
+/// Returns two charts of the levels of one search: a chart of counts (frontier, edges checked, ...) per level, and a
+/// chart of seconds per level. `name` is the name of the source, and `sources` is the number of searches. If levels
+/// differ in direction (top-down or bottom-up), the charts show each direction separately.
 fn levels(name: &str, levels: &[LevelFigures], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
     let mut directions: Vec<&str> = levels.iter().map(|level| level.direction).collect();

@@ -1,4 +1,4 @@
-//! Statistics of searches in the format of Graph500's reference code: the same names, order and number format.
+//! Statistics of searches in the format of the Graph500 reference code: with the same names, order and number format.
 
 use crate::algo::energy::Energy;
 use crate::prepare::prepared::InputInfo;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[serde(transparent)]
 pub struct Fields(BTreeMap<String, Number>);
 
-/// Replaces each run of blanks in a name by one blank.
+/// Replaces each run of blanks in the name of a statistic by one blank.
 fn one_blank(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -23,7 +23,7 @@ pub struct Graph500Size {
     pub scale: u32,
     /// Number of input edges per vertex.
     pub edge_factor: u64,
-    /// Number of ranks.
+    /// Number of MPI ranks.
     pub ranks: u64,
     /// Construction time in seconds: from reading the first edge until the graph is ready for searches. This includes
     /// the generation of edges, because they are generated while they are read.
@@ -41,18 +41,18 @@ impl Graph500Size {
     }
 }
 
-/// Measurements of one search.
+/// Measurements of one search, from which the statistics are computed.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchSample {
     /// Duration of the search, in seconds.
     pub seconds: f64,
-    /// Number of edges in the component of the root.
+    /// Number of input edges in the component of the root.
     pub edges: u64,
     /// Duration of the check of the tree, in seconds.
     pub validate: f64,
 }
 
-/// Returns the [`STATISTICS`] of `values`, in that order and computed as in the reference code.
+/// Computes the [`STATISTICS`] of `values` as the reference code does. Returns them in the same order.
 fn statistics(values: impl Iterator<Item = f64>) -> [f64; 7] {
     let mut sorted: Vec<f64> = values.collect();
     let n = sorted.len();
@@ -67,7 +67,7 @@ fn statistics(values: impl Iterator<Item = f64>) -> [f64; 7] {
     [sorted[0], first, median, third, sorted[n - 1], mean, deviation]
 }
 
-/// A Graph500 kernel that consists of searches.
+/// A kernel of the Graph500 benchmark that consists of searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Graph500Kernel {
     /// Kernel 2: breadth-first search.
@@ -77,7 +77,7 @@ pub enum Graph500Kernel {
 }
 
 impl Graph500Kernel {
-    /// Returns the prefix of the kernel's field names, padded to five characters.
+    /// Returns the prefix of the names of the kernel's statistics, padded to five characters.
     fn prefix(self) -> &'static str {
         match self {
             Graph500Kernel::Bfs => "bfs  ",
@@ -87,14 +87,14 @@ impl Graph500Kernel {
 }
 
 /// Names of the statistics that summarise times and edge counts, in the order of the reference code. For speeds, the
-/// last two names differ ([`OF_TEPS`]).
+/// last two names are different ([`OF_TEPS`]).
 const STATISTICS: [&str; 7] = ["min", "firstquartile", "median", "thirdquartile", "max", "mean", "stddev"];
 const OF_TEPS: [&str; 7] =
     ["min", "firstquartile", "median", "thirdquartile", "max", "harmonic_mean", "harmonic_stddev"];
-/// Names of the fields that come before the statistics.
+/// Names of the values that the reference code prints before the statistics.
 const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
 
-/// Yields the name of each field, with its number of significant digits.
+/// Yields the name of each statistic, with its number of significant digits.
 fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
     let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: usize| {
         statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
@@ -108,7 +108,7 @@ fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
         .chain(of(prefix, STATISTICS, "validate", 6))
 }
 
-/// Returns the harmonic mean of the speeds of the searches in traversed edges per second, or 0 if there are no
+/// Returns the harmonic mean of the speeds of all searches in traversed edges per second (TEPS), or 0 if there are no
 /// searches.
 pub fn harmonic_mean_teps(samples: &[SearchSample]) -> f64 {
     let seconds: f64 = samples.iter().map(|sample| sample.seconds / sample.edges as f64).sum();
@@ -117,7 +117,8 @@ pub fn harmonic_mean_teps(samples: &[SearchSample]) -> f64 {
 
 impl Fields {
     /// Computes the statistics from the measurements of all searches. Returns `None` if there are no searches. Every
-    /// search must have traversed an edge. Infinite values and NaN are left out, because JSON can't represent them.
+    /// search must have traversed at least one edge. Infinite values and NaN are left out, because JSON can't represent
+    /// them.
     pub fn new(kernel: Graph500Kernel, size: Graph500Size, samples: &[SearchSample]) -> Option<Fields> {
         if samples.is_empty() {
             return None;
@@ -144,17 +145,18 @@ impl Fields {
         Some(Fields(names(kernel).zip(values).filter_map(field).collect()))
     }
 
-    /// Returns the value of the field `name`, or `None` if there is no such field.
+    /// Returns the value of the statistic `name`, or `None` if there is no such statistic.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name)?.as_f64()
     }
 
-    /// Yields the names and values of all fields.
+    /// Yields the names and values of all statistics.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)))
     }
 
-    /// Returns the lines that the reference code prints, in its order. Returns `None` if a field is missing.
+    /// Returns the lines that the reference code prints for these statistics, in the same order. Returns `None` if a
+    /// statistic is missing.
     pub fn block(&self, kernel: Graph500Kernel) -> Option<String> {
         let line = |(name, digits): (String, usize)| {
             let value = general(self.get(&one_blank(&name))?, digits);
@@ -166,9 +168,9 @@ impl Fields {
     }
 }
 
-/// Returns two lines in the format of Graph500's output: the joules of one search from every source, and the millions
+/// Returns two lines in the format of the Graph500 output: the joules of one search from every source, and the millions
 /// of traversed edges per joule (MTEPS per watt). If no energy was measured, returns one line that gives the reason.
-/// The reference code prints no such lines.
+/// The reference code itself prints no such lines.
 pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");
@@ -181,7 +183,7 @@ pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     }
 }
 
-/// Formats a number as C's `%.{digits}g`.
+/// Formats a number like the format `%.{digits}g` of C's `printf`.
 fn general(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".into() } else { value.to_string() };
@@ -204,7 +206,7 @@ fn general(value: f64, digits: usize) -> String {
 mod tests {
     use super::*;
 
-    /// The expected texts are the output of C's `printf`.
+    /// Tests number formats. The expected texts are the output of C's `printf`.
     #[test]
     fn numbers_are_formatted_as_c_does() {
         for (value, digits, text) in [

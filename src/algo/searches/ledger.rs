@@ -1,5 +1,5 @@
-//! The ledger of a trial: the results of every source so far. Rank 0 maintains it, with a journal of searches and
-//! checks from which a killed job resumes.
+//! The ledger of a trial: the results of all sources so far. Rank 0 maintains it. It includes a journal of searches and
+//! checks, from which a job that was killed resumes.
 
 use super::component::ComponentEdges;
 use super::graph500::{Fields, Graph500Size, SearchSample, harmonic_mean_teps};
@@ -16,7 +16,7 @@ use crate::prepare::prepared::Graph;
 use crate::store::journal::Journal;
 use std::time::Instant;
 
-/// Results of every source so far, and the journal in which they are saved.
+/// Results of all sources so far, and the journal in which they are saved.
 pub struct Ledger<'a, T: SearchTask> {
     table: &'a T,
     graph: &'a Graph,
@@ -29,8 +29,8 @@ pub struct Ledger<'a, T: SearchTask> {
 }
 
 impl<'a, T: SearchTask> Ledger<'a, T> {
-    /// Reads the journal of earlier runs, and keeps the result files that they wrote. If the files of a source are
-    /// incomplete, its search is repeated.
+    /// Opens the ledger of a trial: reads the journal of earlier runs, and keeps the result files that they wrote. If
+    /// the files of a source are incomplete, its search is repeated.
     ///
     /// # Errors
     /// Disk errors.
@@ -49,8 +49,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(Ledger { table, graph, roots, journal, states, components, energy })
     }
 
-    /// Returns the indices of the sources from which this run must search. These include sources whose search is
-    /// finished but whose tree has not been checked, because trees are not saved.
+    /// Returns the indices of the sources from which this run must search. They include sources whose search is
+    /// finished but whose tree was not checked, because trees are not saved.
     pub fn todo(&self) -> Vec<usize> {
         let is_open = |state: &SourceState<T::Stats>| {
             state.done.is_none() || self.table.options().validate && state.checked.is_none()
@@ -58,14 +58,14 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
-    /// Triggers the failpoint `what` of this algorithm, at which a test can make the run fail.
+    /// Triggers the failpoint `what` of this algorithm, at which tests make a run fail.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
         let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
     }
 
-    /// Writes the columns of a finished search, and then records the search in the journal. If an earlier run recorded
-    /// the search, its statistics are kept.
+    /// Writes the result columns of a finished search, and then records the search in the journal. If an earlier run
+    /// recorded the search, the earlier statistics are kept.
     ///
     /// # Errors
     /// Disk errors; [`Error::Stopped`].
@@ -95,7 +95,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.hit("source", run)
     }
 
-    /// Checks the trees of several sources together, and records the checks.
+    /// Checks the trees of several sources together, and records the checks in the journal.
     ///
     /// # Errors
     /// [`Error::Validation`] for a wrong tree; disk errors.
@@ -109,7 +109,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.note_checks(sources, started.elapsed().as_secs_f64() / sources.len() as f64, run)
     }
 
-    /// Records that the trees of several sources are correct, and how many seconds the check of each tree took.
+    /// Records in the journal that the trees of several sources are correct, and that the check of each tree took
+    /// `seconds` seconds.
     ///
     /// # Errors
     /// Disk errors.
@@ -120,8 +121,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.hit("check", run)
     }
 
-    /// Records the energy of `rounds` searches from every source, the energy per round, and the number of traversed
-    /// edges per joule.
+    /// Records the energy of `rounds` repetitions of the searches from all sources in the journal, as the energy per
+    /// repetition and the number of traversed edges per joule.
     ///
     /// # Errors
     /// Disk errors.
@@ -176,18 +177,19 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 }
 
-/// Maximum number of levels in the report, both in total and per search. Without a limit, a search of a long path would
-/// report a level for every vertex.
+/// Maximum number of levels in the report, for each search and for all searches together. Without a limit, a search of
+/// a long path would report a level for every vertex.
 pub const LEVELS: u64 = 1000;
-/// Number of levels that the report may list for each search even if the total then exceeds [`LEVELS`].
+/// Number of levels that the report may list for each search, even if the levels of all searches then exceed
+/// [`LEVELS`].
 const LEVELS_OF_EACH: u64 = 16;
-/// Estimated host memory in bytes for reporting one level in the manifest, the report and the HTML page. A level was
-/// measured to take 3 KiB.
+/// Estimated host memory in bytes for writing one level to the manifest, the report and the HTML page. One level took 3
+/// KiB in a measurement.
 const OF_LEVEL: u64 = 4 << 10;
-/// Estimated host memory in bytes for reporting one source.
+/// Estimated host memory in bytes for writing one source to the manifest, the report and the HTML page.
 const OF_SOURCE: u64 = 6 << 10;
 
-/// Returns the maximum number of levels per search in the report, if there are `sources` searches.
+/// Returns the maximum number of levels that the report lists for each search, if there are `sources` searches.
 fn levels_reported(sources: u64) -> u64 {
     (LEVELS / sources.max(1)).max(LEVELS_OF_EACH)
 }

@@ -1,5 +1,5 @@
-//! Code shared by all algorithms that search from many sources. It chooses sources, writes a journal of searches,
-//! checks trees in batches, writes columns, and measures energy and the statistics of Graph500.
+//! Code that all algorithms that search from many sources share. It chooses sources, writes a journal of searches,
+//! checks trees in batches, writes result columns, and measures energy and the statistics of Graph500.
 //!
 //! A *search table* is a table of a job file that requests searches from a list of sources, such as `[bfs]` or
 //! `[sssp]`. Its algorithm implements [`SearchTable`] with its keys and its engine, and [`SearchTask`] with its trees.
@@ -50,11 +50,11 @@ pub use task::{Engine, EngineInput, EngineOf, ReportedTree, Search, SearchCost, 
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// Value that an array of parents contains for an unreached vertex. It is larger than every vertex id.
+/// Value that an array of parents contains for an unreached vertex. It is larger than every vertex.
 pub const NONE: u32 = u32::MAX;
 
-/// Returns the input id of vertex `v`, for messages. If the ids can't be read, returns its position in the order of
-/// vertices.
+/// Returns the input id of vertex `v`, for messages. If the ids can't be read, returns the position of the vertex in
+/// the order of vertices.
 pub(in crate::algo) fn vertex_name(graph: &Graph, v: u32) -> String {
     input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
 }

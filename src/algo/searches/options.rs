@@ -5,38 +5,38 @@ use crate::graph::ids::InputId;
 use crate::jobfile::{Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Number of roots if a table names neither roots nor sources. Graph500 uses the same number.
+/// Default number of roots, if a table names neither roots nor sources. Graph500 uses the same number.
 const ROOTS: u32 = 64;
-/// Maximum number of roots. It is limited because each root has its own results.
+/// Maximum number of roots of a table. It is limited because each root has separate results.
 pub const MOST_ROOTS: u32 = 1 << 16;
 
-/// Values of the keys that determine the sources of a table.
+/// Values of the keys that determine the sources of a search table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origins {
     /// Number of random roots, or 0 if the table names sources.
     pub roots: u32,
-    /// Seed of the random roots.
+    /// Seed of the random number generator that draws the roots.
     pub seed: u64,
-    /// Sources that the table names, as ids of the input.
+    /// Sources that the table names, as input ids.
     pub sources: Sources,
 }
 
 /// Values of the keys that all search tables share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// The sources.
+    /// The keys that determine the sources.
     #[serde(flatten)]
     pub origins: Origins,
     /// Whether to check the tree of every search.
     pub validate: bool,
     /// Whether to write the result columns of every source.
     pub write: bool,
-    /// Whether to print the statistics block of Graph500's reference code. It does not affect what is computed.
+    /// Whether to print the statistics block of the Graph500 reference code. It does not affect what is computed.
     #[serde(skip)]
     pub graph500: bool,
 }
 
-/// The key `roots`: the number of random roots. It is 0 if the table names sources.
+/// The key `roots`: the number of random roots. Its value is 0 if the table names sources.
 pub const DRAWN: Key<u32> = Key::new(
     "roots",
     ("a whole number from 1 to 65536", "64"),
@@ -45,7 +45,7 @@ pub const DRAWN: Key<u32> = Key::new(
     |field, diagnostics| field.integer(1..=MOST_ROOTS, diagnostics),
 );
 
-/// The key `seed`: the seed of random roots.
+/// The key `seed`: the seed with which random roots are drawn.
 pub const SEED: Key<u64> = Key::new(
     "seed",
     ("a whole number", "1"),
@@ -54,23 +54,23 @@ pub const SEED: Key<u64> = Key::new(
     |field, diagnostics| field.integer(0..=u64::MAX, diagnostics),
 );
 
-/// The key `validate`: whether to check trees.
+/// The key `validate`: whether to check the tree of every search.
 pub const VALIDATE: Key<bool> =
     Key::flag_on("validate", "checks each tree by a method other than the search; exit 8 if one is wrong");
 
 /// The key `write`: whether to write result columns.
 pub const WRITE: Key<bool> = Key::flag("write", "writes the columns of each source");
 
-/// The key `graph500`: whether to print the statistics of Graph500.
+/// The key `graph500`: whether to print the statistics block of Graph500.
 pub const GRAPH500: Key<bool> =
     Key::flag("graph500", "prints the statistics of Graph500's reference code; excludes `sources`");
 
 impl Origins {
-    /// Mutually exclusive keys.
+    /// Keys of which a table may contain only one.
     pub const ALTERNATIVES: [&str; 2] = ["roots", "sources"];
 
-    /// Parses the keys that choose the sources of a table. `drawn` is the key for the number of random roots. If there
-    /// are mistakes, reports them to `diagnostics` and returns `None`.
+    /// Parses the keys that determine the sources of a table. `drawn` is the key for the number of random roots. If
+    /// there are mistakes, reports them to `diagnostics` and returns `None`.
     pub fn parse(drawn: &Key<u32>, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Origins> {
         let seed = SEED.read(table, diagnostics);
         let has_sources = SOURCES.field(table).is_some();
@@ -92,14 +92,15 @@ impl Origins {
         u64::from(self.roots) + self.sources.0.len() as u64
     }
 
-    /// Returns true if these keys can select exactly the sources `named`, in this order.
+    /// Returns true if these key values can select exactly the sources `named`, in this order.
     pub fn may_be(&self, named: &[InputId]) -> bool {
         (self.sources.0.is_empty() || self.sources.0 == named) && named.len() as u64 <= self.count()
     }
 }
 
 impl Options {
-    /// Parses the shared keys of a table. If there are mistakes, reports them to `diagnostics` and returns `None`.
+    /// Parses the keys of a table that all search tables share. If there are mistakes, reports them to `diagnostics`
+    /// and returns `None`.
     pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
         let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
         let origins = Origins::parse(&DRAWN, table, diagnostics);

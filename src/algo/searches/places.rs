@@ -23,25 +23,27 @@ use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of column rows that are read between two cancellation checks.
+/// Number of rows of a result column that are read between two cancellation checks.
 const STRIDE: u64 = 1 << 20;
 
-/// The place of every vertex (its position in the order of descending degree), with its id and degree.
+/// The places of all vertices (their positions in the order of descending degree), with their ids and degrees.
 pub struct Places {
-    /// Maps ids of the input to rows of result columns.
+    /// Maps input ids to rows of result columns.
     pub ids: Ids,
     of_rows: RowPlaces,
     degrees: DegreeRuns,
 }
 
-/// For each row of a column, the place of its vertex, or [`ISOLATED`] if the vertex has no edges.
+/// For each row of a result column, the place of its vertex (the position in the order of degree), or [`ISOLATED`] if
+/// the vertex has no edges.
 enum RowPlaces {
     Counted(Buffer<u32>),
     Stored(MappedOrder),
 }
 
 impl Places {
-    /// Computes the places of all vertices from an input, or reads them from the files of a prepared graph.
+    /// Computes the places of all vertices (their positions in the order of degree) from the input, or reads them from
+    /// the files of a prepared graph.
     ///
     /// # Errors
     /// [`Error::Input`] if the input has changed since the job read it; [`Error::Validation`] if its ids or degrees
@@ -67,18 +69,18 @@ impl Places {
         Ok(Places { ids, of_rows, degrees })
     }
 
-    /// Returns the number of vertices that have a place: the vertices with an edge.
+    /// Returns the number of vertices that have a place in the order of vertices: those with an edge.
     pub fn vertices(&self) -> u64 {
         self.degrees.vertices()
     }
 
-    /// Returns the degrees of vertices, in the order of places. Repeated edges count.
+    /// Returns the degrees of all vertices, in descending order. Repeated edges count.
     pub fn degrees(&self) -> &DegreeRuns {
         &self.degrees
     }
 
-    /// Returns, for each row of a column, the place of its vertex, or [`ISOLATED`] if the vertex has no edges. Rows at
-    /// the end may be missing if their vertices have no edges.
+    /// Returns, for each row of a result column, the place of its vertex in the order of vertices, or [`ISOLATED`] if
+    /// the vertex has no edges. Rows at the end may be missing if their vertices have no edges.
     ///
     /// # Errors
     /// None in practice: [`Places::new`] has already read the order of vertices.
@@ -89,8 +91,8 @@ impl Places {
         }
     }
 
-    /// Passes all edges of `input` except self-loops to `checks`. Each check runs on its own thread, and receives a
-    /// subset of the edges. Returns the checks afterwards.
+    /// Passes all edges of `input` except self-loops to `checks`. Each check runs on a separate thread, and receives
+    /// some of the edges. Returns the checks afterwards.
     ///
     /// # Errors
     /// Errors of reading; [`Error::Stopped`].
@@ -102,8 +104,9 @@ impl Places {
         Ok(visitors.into_iter().map(|visitor| visitor.check).collect())
     }
 
-    /// Reads the columns `parent` and `other` that a search from `source` wrote. Calls `each` with every row index, and
-    /// with the parent and the value of `other` in this row. `missing` is the value of an unreached vertex in `other`.
+    /// Reads two result columns of a search from `source`: the column `parent`, and the column named `other`. Calls
+    /// `each` with the index of every row, the parent in this row, and the value of the other column. `missing` is the
+    /// value of an unreached vertex in the other column.
     ///
     /// # Errors
     /// [`Error::Validation`] for columns that no search can have written; errors of reading and of `each`;
@@ -135,19 +138,20 @@ impl Places {
         Ok(())
     }
 
-    /// Returns the id of the vertex at `place`, for messages.
+    /// Returns the input id of the vertex at `place` in the order of vertices, for messages.
     pub fn name(&self, place: u32) -> String {
         let row = self.of_rows().ok().and_then(|places| places.iter().position(|&other| other == place));
         row.map_or_else(|| format!("{place} in the order of vertices"), |row| self.ids.id(row as u64).to_string())
     }
 }
 
-/// Number of edges whose vertices are looked up and prefetched before the first of these edges is checked.
+/// Number of edges whose ends are looked up and prefetched before the first of these edges is checked.
 const AT_ONCE: usize = 32;
 
-/// A check of edges between places (positions in the order of vertices). Each thread has its own check.
+/// A check of edges. Each thread has a separate check. The ends of an edge are given as places (positions in the order
+/// of vertices).
 pub trait EdgeCheck: Send {
-    /// Prefetches the data of the vertex at `place` that the check reads.
+    /// Prefetches the data that the check needs for the vertex at `place`.
     fn fetch(&self, _place: u32) {}
 
     /// Returns the bit pattern of the weight of an edge. `stored` is the bit pattern of the weight in the input, or
@@ -156,11 +160,12 @@ pub trait EdgeCheck: Send {
         stored.unwrap_or(0)
     }
 
-    /// Checks an edge, given by the places of its ends. The ends are different vertices.
+    /// Checks an edge between two different vertices, which are given by their places.
     fn edge(&mut self, ends: [u32; 2], weight: u64);
 }
 
-/// Converts the edges that one thread reads into edges between places, and passes them to a check.
+/// Converts the edges that one thread reads into edges between places (positions in the order of vertices), and passes
+/// them to a check.
 struct PlacedEdges<'a, C> {
     ids: &'a Ids,
     of_rows: &'a [u32],
@@ -168,8 +173,8 @@ struct PlacedEdges<'a, C> {
 }
 
 impl<C: EdgeCheck> PlacedEdges<'_, C> {
-    /// Looks up the places of the ends of each edge, and passes the edges to the check. Each weight occupies `size`
-    /// words of `weights`.
+    /// Looks up the places of the ends of each edge (their positions in the order of vertices), and passes the edges to
+    /// the check. Each weight takes `size` words of `weights`.
     fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32], size: usize) {
         let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
         for (entry, ids) in edges.enumerate().filter(|(_, [u, v])| u != v) {
@@ -204,7 +209,8 @@ impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
     }
 }
 
-/// Returns, for each row of a column, the degree of its vertex. Every edge except a self-loop counts at both ends.
+/// Returns, for each row of a result column, the degree of its vertex. Every edge except a self-loop counts at both
+/// ends.
 fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
@@ -221,8 +227,8 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     Ok(degrees.into_plain())
 }
 
-/// Sorts vertices by degree. Returns `(places, runs)`: the place of the vertex in each row, and the degrees in the
-/// order of places.
+/// Sorts vertices by descending degree. Returns the place of the vertex in each row (its position in this order), and
+/// the degrees in this order.
 fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u32>, DegreeRuns)> {
     let connected = degrees.par_iter().filter(|&&degree| degree > 0).count();
     let mut rows: Buffer<u32> = results.budget.zeroed(connected, "the order of vertices (4 bytes each)")?;

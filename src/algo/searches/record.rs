@@ -1,4 +1,4 @@
-//! Journal records of searches: the result of each source, the trees that were checked, and the energy.
+//! Journal records of a trial: the result of each source, the checks of trees, and the energy.
 
 use super::SearchTask;
 use super::results::Speed;
@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Unit id of the journal record which says that the tree of source 0 was checked. For other sources, the index of the
-/// source is added.
+/// Id of the journal record that says that the tree of source 0 was checked. For other sources, the index of the source
+/// is added.
 const CHECKED: u64 = 1 << 32;
 
-/// Unit id of the record that contains the energy of all searches.
+/// Id of the journal record that contains the energy of all searches.
 const ENERGY: u64 = u64::MAX;
 
 /// A finished search from one source.
@@ -23,18 +23,18 @@ const ENERGY: u64 = u64::MAX;
 pub struct FinishedSource<S> {
     /// Results and statistics of the search.
     pub searched: S,
-    /// Number of traversed edges, from which the speed is computed.
+    /// Number of edges that the search traversed, from which its speed is computed.
     pub edges: u64,
-    /// Columns that were written for the source, keyed by their paths in the workdir.
+    /// Result columns that were written for the source, keyed by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
 }
 
 /// State of one source according to the journal.
 #[derive(Debug, Clone)]
 pub struct SourceState<S> {
-    /// The search, if it is finished.
+    /// The finished search, or `None` if it is not finished.
     pub done: Option<FinishedSource<S>>,
-    /// Duration of the check of its tree in seconds, or `None` if the tree was not checked.
+    /// Duration of the check of the source's tree in seconds, or `None` if the tree was not checked.
     pub checked: Option<f64>,
 }
 
@@ -44,7 +44,7 @@ impl<S> Default for SourceState<S> {
     }
 }
 
-/// Creates the journal record of the search from source `source` (an index).
+/// Creates the journal record of the search from the source with index `source`.
 ///
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
@@ -52,7 +52,8 @@ pub fn of_search<S: Serialize>(source: usize, done: &FinishedSource<S>) -> Resul
     as_json(source as u64, done)
 }
 
-/// Creates the journal record which says that the tree of source `source` (an index) was checked in `seconds` seconds.
+/// Creates the journal record that says that the tree of the source with index `source` was checked in `seconds`
+/// seconds.
 pub fn of_check(source: usize, seconds: f64) -> Record {
     Record::of_words(CHECKED + source as u64, &[seconds.to_bits()])
 }
@@ -70,14 +71,14 @@ fn as_json(unit: u64, noted: &impl Serialize) -> Result<Record> {
     Ok(Record { unit, result: result.into_boxed_slice() })
 }
 
-/// Returns the energy of all searches from a journal, or `None` if the journal does not contain it.
+/// Returns the energy of all searches from the records of a journal, or `None` if they do not contain it.
 pub fn energy(records: &[Record]) -> Option<Energy> {
     let record = records.iter().find(|record| record.unit == ENERGY)?;
     serde_json::from_slice(&record.result).ok()
 }
 
-/// Returns the state of each of `sources` sources according to a journal. If the record of a search can't be read, the
-/// search counts as unfinished.
+/// Returns the state of each of `sources` sources according to the records of a journal. If the record of a search
+/// can't be read, the search counts as unfinished.
 pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<SourceState<S>> {
     let mut states: Vec<_> = (0..sources).map(|_| SourceState::default()).collect();
     for record in records.iter().filter(|record| record.unit != ENERGY) {
@@ -92,7 +93,7 @@ pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<Sour
 }
 
 /// Checks that all records of a journal can be read, and compares them with the results of `sources`, if any. Returns a
-/// summary of the journal.
+/// sentence that summarises the journal.
 ///
 /// # Errors
 /// [`Error::Validation`] for a wrong record.

@@ -21,7 +21,7 @@ pub struct SearchOutput<S> {
 pub struct SearchDetails<D> {
     /// Statistics of the search from each source, in the order of sources.
     pub sources: Vec<D>,
-    /// Harmonic mean over all searches of the traversed edges per second (TEPS).
+    /// Harmonic mean, over all searches, of the traversed edges per second (TEPS).
     pub harmonic_mean_teps: f64,
     /// Graph500 statistics; `None` if the table names its sources instead of drawing roots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct SearchDetails<D> {
 pub struct Speed {
     /// Duration of the search, in seconds.
     pub seconds: f64,
-    /// Traversed edges per second; 0 if the search took no time.
+    /// Traversed edges per second (TEPS); 0 if the search took no time.
     pub teps: f64,
 }
 
@@ -47,13 +47,13 @@ impl Speed {
     }
 }
 
-/// Statistics of one search that the report needs from every algorithm.
+/// Statistics of one search that the report needs from every search algorithm.
 pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
     /// Returns the speed of the search.
     fn speed(&self) -> Speed;
 
-    /// Returns the levels of the search, beginning at the source. If the tree is deep, these are only the first levels.
-    /// Returns no levels if the search is not level-synchronous.
+    /// Returns the statistics of each level of the search, beginning at the source. If the tree is deep, these are only
+    /// the first levels. If the search is not level-synchronous, there are none.
     fn levels(&self) -> Vec<LevelFigures> {
         Vec::new()
     }
@@ -62,22 +62,22 @@ pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
 /// Numbers about a source that every search algorithm reports.
 #[derive(Debug, Clone)]
 pub struct SourceFigures {
-    /// The source.
+    /// Input id of the source.
     pub source: InputId,
     /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// Number of traversed edges, from which the speed is computed.
+    /// Number of edges that the search traversed, from which its speed is computed.
     pub edges: u64,
     /// Distance of the farthest reached vertex.
     pub farthest: Farthest,
 }
 
-/// Distance of the vertex that is farthest from the source.
+/// Distance from the source of the farthest reached vertex.
 #[derive(Debug, Clone)]
 pub enum Farthest {
-    /// Number of edges on the path to the vertex.
+    /// Number of edges on the path to this vertex.
     Steps(u64),
-    /// Sum of weights along the path to the vertex, as text.
+    /// Sum of the weights along the path to this vertex, as text.
     Distance(String),
 }
 
@@ -86,10 +86,11 @@ pub enum Farthest {
 pub struct LevelFigures {
     /// Number of vertices in the level.
     pub frontier: u64,
-    /// Other counts of the level, as pairs of name and count.
+    /// Other counts of the level, as pairs of a name and a count.
     pub counts: Vec<(&'static str, u64)>,
     /// Time of the step from this level to the next, in seconds.
     pub seconds: f64,
-    /// Direction of the step (top-down or bottom-up); empty if all steps have the same direction.
+    /// Direction of the step from this level to the next (top-down or bottom-up); empty if all steps have the same
+    /// direction.
     pub direction: &'static str,
 }

@@ -1,4 +1,4 @@
-//! Finds the roots of searches: the sources that a table names, or random vertices that have an edge.
+//! Chooses the roots of searches: the sources that a table names, or random vertices that have an edge.
 
 use super::Origins;
 use crate::error::Result;
@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// Id of the random number stream for roots. It is the same for all search algorithms, because Graph500 uses the same
-/// roots for both kernels.
+/// Id of the random number stream from which roots are drawn. It is the same for all search algorithms, because
+/// Graph500 uses the same roots for both kernels.
 const PURPOSE: u64 = 0x0062_6673;
 
 /// A vertex to search from.
@@ -20,13 +20,13 @@ const PURPOSE: u64 = 0x0062_6673;
 pub struct Root {
     /// Input id of the vertex.
     pub id: InputId,
-    /// The vertex (its position in the order of vertices), or `None` for a vertex without edges, which reaches only
-    /// itself.
+    /// The vertex (its position in the order of vertices), or `None` if it has no edge. A search from it then reaches
+    /// only the vertex itself.
     pub vertex: Option<u32>,
 }
 
 /// Returns the roots of a table: the sources that it names, or the requested number of distinct random vertices. Random
-/// roots have an edge that is not a self-loop. If a graph has fewer such vertices, all of them are roots.
+/// roots have an edge that is not a self-loop. If the graph has too few such vertices, all of them are roots.
 ///
 /// # Errors
 /// [`crate::Error::Input`] for a source that is not in the graph; [`crate::Error::Corrupt`] and [`crate::Error::Io`]
@@ -52,8 +52,8 @@ pub fn of(origins: &Origins, graph: &Graph) -> Result<Vec<Root>> {
     Ok(drawn.into_iter().map(root).collect())
 }
 
-/// Draws `wanted` distinct numbers below `vertices`, or all of these numbers if there are fewer. The numbers and their
-/// order depend only on `seed`.
+/// Draws `wanted` distinct random numbers below `vertices`, or all of these numbers if there are fewer. The numbers and
+/// their order depend only on `seed`.
 fn draw(seed: u64, vertices: u64, wanted: u64) -> Vec<u32> {
     let key = random::key(seed, PURPOSE);
     let wanted = wanted.min(vertices);

@@ -5,7 +5,7 @@ use super::results::{Farthest, SearchDetails, SearchOutput, SourceFigures};
 use crate::algo::Answer;
 use crate::chart::unit::group;
 
-/// Maximum number of sources that are described by one sentence each.
+/// Maximum number of searches that are described by one sentence each.
 pub const SOURCES: usize = 5;
 
 /// Returns the answer line of the table `name`: the number of searches, the harmonic mean of their speeds, and whether
@@ -27,8 +27,8 @@ pub fn answer<S, D>(
     }
 }
 
-/// Returns the Graph500 statistics as text, followed by the energy if it was measured. Returns `None` if `details`
-/// contains no Graph500 statistics.
+/// Returns the Graph500 statistics of all searches as text, followed by the energy if it was measured. Returns `None`
+/// if `details` contains no Graph500 statistics.
 pub fn block<D>(kernel: Graph500Kernel, details: &SearchDetails<D>) -> Option<String> {
     let block = details.graph500.as_ref()?.block(kernel)?;
     Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))

@@ -1,5 +1,5 @@
-//! Estimates the cost of shortest-path searches. Memory estimates use the functions that compute the array sizes, and
-//! time estimates use measured rates.
+//! Estimates the memory and time of shortest-path searches. Memory estimates use the functions that compute the array
+//! sizes. Time estimates use measured rates.
 
 use super::weights::EdgeWeights;
 use super::{Sssp, cpu, gpu, ranks};
@@ -7,21 +7,22 @@ use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
 use crate::algo::{GraphSize, RankResources};
 
-/// Search time on one thread, in nanoseconds per vertex.
+/// Estimated time of a search on one thread, in nanoseconds per vertex.
 const SEARCH: f64 = 60.0;
-/// Time that one thread takes to sort rows by weight before the first search, in nanoseconds per row entry.
+/// Estimated time that one thread takes to sort the adjacency rows by weight before the first search, in nanoseconds
+/// per row entry.
 const SORT: f64 = 30.0;
-/// Search time on a GPU, in nanoseconds per vertex. Includes the copy of the results to the host.
+/// Estimated time of a search on a GPU, in nanoseconds per vertex. It includes the copy of the results to the host.
 const SEARCH_ON_GPU: f64 = 0.5;
-/// Time that a GPU takes to sort rows by weight before the first search, in nanoseconds per row entry. Includes the
-/// copy of the rows to the GPU.
+/// Estimated time that a GPU takes to sort the adjacency rows by weight before the first search, in nanoseconds per row
+/// entry. It includes the copy of the rows to the GPU.
 const SORT_ON_GPU: f64 = 0.5;
-/// Estimated number of bytes per vertex that a rank sends to each other rank in a search. This is enough to send two or
-/// three distances of a vertex, and its parent.
+/// Estimated number of bytes per vertex that a rank sends to each other rank in a search. It is enough for two or three
+/// distances of each vertex and its parent.
 const EXCHANGED: u64 = 48;
 
-/// Returns the estimated cost of the searches of `table` on a graph of size `graph`. `resources` contains the number of
-/// ranks and threads, and the memory.
+/// Returns the estimated cost of the searches of `table` on a graph of size `graph`. `resources` gives the number of
+/// ranks and threads, and the size of memory.
 pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();

@@ -1,4 +1,4 @@
-//! Distances of vertices from a source: sums of weights, as integers or as floating-point numbers.
+//! Distances of vertices from a source. A distance is a sum of edge weights, as an integer or a floating-point number.
 
 use super::validate::TreeSum;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use std::fmt;
 /// One interval of the distribution of distances, with the number of vertices in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DistanceBin {
-    /// Upper end of the interval. Only the last interval includes it.
+    /// Upper end of the interval of distances. Only the last interval of the distribution includes it.
     pub to: f64,
     /// Number of vertices whose distances are in the interval.
     pub vertices: u64,
@@ -24,15 +24,15 @@ const BINS: usize = 40;
 
 /// Distances from a root to all vertices, indexed by vertex. Vertices are in the order of descending degree.
 pub enum Distances {
-    /// Sums of integer weights; `u64::MAX` for an unreached vertex.
+    /// Distances for integer weights; `u64::MAX` for an unreached vertex.
     Whole(Buffer<u64>),
-    /// Sums of f32 weights; infinity for an unreached vertex.
+    /// Distances for f32 weights; infinity for an unreached vertex.
     Decimal(Buffer<f32>),
-    /// Sums of f64 weights; infinity for an unreached vertex.
+    /// Distances for f64 weights; infinity for an unreached vertex.
     Double(Buffer<f64>),
 }
 
-/// Evaluates an expression with the buffer of a [`Distances`], whatever its element type.
+/// Evaluates an expression with the buffer of a [`Distances`], for any element type of the buffer.
 macro_rules! of_any_type {
     ($distances:expr, $of:ident => $value:expr) => {
         match $distances {
@@ -45,7 +45,7 @@ macro_rules! of_any_type {
 pub(super) use of_any_type;
 
 impl Distances {
-    /// Returns the size, in bytes, of the distances of `vertices` vertices, for weights of type `kind`.
+    /// Returns the size, in bytes, of the distances of `vertices` vertices, if weights have the type `kind`.
     pub fn bytes(kind: WeightType, vertices: u64) -> u64 {
         match kind {
             WeightType::U32 | WeightType::U64 | WeightType::F64 => 8 * vertices,
@@ -53,8 +53,8 @@ impl Distances {
         }
     }
 
-    /// Allocates the distances of `vertices` vertices, for weights of type `kind`. Touches all pages, so that later
-    /// writes cause no page faults.
+    /// Allocates the distances of `vertices` vertices, if weights have the type `kind`. Touches all pages, so that
+    /// later writes cause no page faults.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -69,12 +69,12 @@ impl Distances {
         Ok(distances)
     }
 
-    /// Returns the number of vertices.
     fn len(&self) -> usize {
         of_any_type!(self, of => of.len())
     }
 
-    /// Converts a distance from the 64-bit word in which a search stores it: an integer, or the bits of an f32 or f64.
+    /// Converts the 64-bit word in which a search stores a distance (an integer, or the bits of an f32 or f64) into the
+    /// distance.
     pub fn of_word(&self, word: u64) -> Distance {
         match self {
             Distances::Whole(_) => Distance::Whole(word),
@@ -83,7 +83,7 @@ impl Distances {
         }
     }
 
-    /// Returns the distance of a source from itself.
+    /// Returns the distance of a source from itself, which is zero.
     pub fn zero(&self) -> Distance {
         self.of_word(0)
     }
@@ -97,8 +97,8 @@ impl Distances {
         }
     }
 
-    /// Returns the distribution of the distances of reached vertices, in intervals of equal width. `largest` is the
-    /// largest distance.
+    /// Returns the distribution of the distances of reached vertices over intervals of equal width. `largest` is the
+    /// largest of these distances.
     pub fn bins(&self, largest: f64) -> Vec<DistanceBin> {
         // If all distances are 0, there is one interval.
         let bins = if largest > 0.0 { BINS } else { 1 };
@@ -126,11 +126,11 @@ impl Distances {
     }
 }
 
-/// The distance of one vertex. In the report it is a number, with a decimal point if it is a sum of f32 or f64
+/// The distance of one vertex. The report shows it as a number, with a decimal point if it is a sum of f32 or f64
 /// weights.
 ///
-/// A number with a decimal point is read back as an f32 if an f32 has exactly this value. It compares equal to the
-/// same f64.
+/// When a number with a decimal point is read back, it becomes an f32 if an f32 has exactly this value. It compares
+/// equal to an f64 with the same value.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Number", try_from = "Number")]
 pub enum Distance {
@@ -168,8 +168,8 @@ impl PartialOrd for Distance {
 }
 
 impl Distance {
-    /// Returns true if the sum of this distance and a weight up to `heaviest` may overflow. `heaviest` is used only
-    /// for integers.
+    /// Returns true if the sum of this distance and a weight up to `heaviest` may overflow. For floating-point
+    /// distances, `heaviest` is ignored.
     pub fn may_overflow(self, heaviest: u64) -> bool {
         match self {
             Distance::Whole(sum) => sum.saturating_add(heaviest) == u64::MAX,
@@ -178,7 +178,7 @@ impl Distance {
         }
     }
 
-    /// Returns the distance as a number.
+    /// Returns the distance as an f64.
     pub fn number(self) -> f64 {
         match self {
             Distance::Whole(sum) => sum as f64,

@@ -9,17 +9,17 @@ use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use rayon::prelude::*;
 
-/// Adjacency rows of a graph, with the weight of each edge.
+/// Adjacency rows of a graph, and the weights of its edges.
 pub struct WeightedEdges<'a> {
     halves: [&'a BlockStore; 2],
     /// Direction of the edges.
     pub direction: Direction,
-    /// The weights.
+    /// The weights of all edges.
     pub weights: EdgeWeights,
 }
 
 impl<'a> WeightedEdges<'a> {
-    /// Opens the weighted edges of a graph. The graph must have both halves of its rows (smaller and larger
+    /// Opens the edges of a graph with their weights. The graph must have both halves of its rows (smaller and larger
     /// neighbours).
     ///
     /// # Errors
@@ -29,7 +29,7 @@ impl<'a> WeightedEdges<'a> {
         Ok(WeightedEdges { halves, direction: graph.info.direction, weights })
     }
 
-    /// Returns an upper bound on all weights, in their stored encoding.
+    /// Returns an upper bound on the weights of all edges, in their stored encoding.
     pub fn largest(&self) -> u32 {
         if let EdgeWeights::Drawn(drawn, ..) = &self.weights {
             return drawn.largest();
@@ -40,16 +40,16 @@ impl<'a> WeightedEdges<'a> {
     }
 
     /// Calls `each(neighbour, weight)` for every edge of vertex `v` in direction `way`, in ascending order of
-    /// neighbours. The weight is in its stored encoding.
+    /// neighbours. `weight` is in its stored encoding.
     #[inline]
     pub fn each(&self, v: u32, way: EdgeDirection, each: impl FnMut(u32, u32)) {
         each_in_row(self.halves, self.direction.row(v, way), self.weights.drawn(v, way), each);
     }
 }
 
-/// Calls `each(neighbour, weight)` for every entry of row `row` in both halves, in ascending order of neighbours. The
-/// weight is in its stored encoding. `drawn` computes the weight from the neighbour; `None` means that weights are
-/// stored with the rows.
+/// Calls `each(neighbour, weight)` for every entry of the adjacency row `row`, in ascending order of neighbours.
+/// `halves` contains the lower and the upper half of all rows. `weight` is in its stored encoding. `drawn` computes the
+/// weight of the edge to a neighbour; it is `None` if weights are stored with the rows.
 #[inline]
 pub fn each_in_row(
     halves: [&BlockStore; 2],

@@ -1,4 +1,5 @@
-//! Chooses the engine for shortest paths: the GPU of rank 0, the threads of one process, or the threads of all ranks.
+//! Chooses the engine for shortest-path searches: the GPU of rank 0, the threads of one process, or the threads of all
+//! ranks.
 
 use super::Sssp;
 use super::cpu::CpuSearch;
@@ -7,7 +8,7 @@ use super::search::{ShortestPathTree, SsspStats};
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 
-/// Prepares the engine for the device that the job chooses. All ranks choose the same kind of device. Collective: all
+/// Prepares the engine for the device that the job requests. All ranks choose the same kind of device. Collective: all
 /// ranks must call it.
 ///
 /// # Errors

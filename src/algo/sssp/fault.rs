@@ -8,8 +8,8 @@
 use super::distances::Distance;
 use crate::error::Error;
 
-/// A violation of a rule in a shortest-path tree, with the vertices that show it. Vertices are indices in the order of
-/// descending degree. `above` is the distance of a parent, or of the tail of an edge.
+/// A violation of a rule for shortest-path trees, with the vertices that prove it. Vertices are given by their
+/// positions in the order of descending degree. `above` is the distance of a parent, or of the tail of an edge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PathFault {
     /// Fault: the parent of the root is not the root.
@@ -18,30 +18,30 @@ pub enum PathFault {
     RootDistance { distance: Distance },
     /// Fault: the parent of `vertex` is not a vertex of the graph.
     NoVertex { vertex: u32, parent: u64 },
-    /// Fault: `vertex` has a distance and no parent.
+    /// Fault: `vertex` has a distance, but no parent.
     NoParent { vertex: u32, distance: Distance },
-    /// Fault: `vertex` has a parent and no distance.
+    /// Fault: `vertex` has a parent, but no distance.
     NoDistance { vertex: u32, parent: u32 },
     /// Fault: the parent of `vertex` is unreached.
     LostParent { vertex: u32, parent: u32 },
     /// Fault: the chain of parents of `vertex` ends in a cycle.
     Cycle { vertex: u32 },
-    /// Fault: the parent of `vertex` is farther from the root than `vertex`.
+    /// Fault: the parent of `vertex` is farther from the root than `vertex` itself.
     Farther { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// Fault: the edge from `from` to `to` gives a path that is shorter than the distance of `to`.
+    /// Fault: the edge from `from` to `to` gives a path to `to` that is shorter than the distance of `to`.
     Shorter { from: u32, above: Distance, weight: Distance, to: u32, distance: Distance },
-    /// Fault: an edge leads from a reached vertex to an unreached one.
+    /// Fault: an edge leads from the reached vertex `from` to the unreached vertex `to`.
     NotReached { from: u32, to: u32 },
-    /// Fault: no edge from the parent to `vertex` is tight, that is, the parent's distance plus the weight is never
-    /// the distance of `vertex`.
+    /// Fault: no edge from the parent to `vertex` is tight. An edge is tight if the parent's distance plus its weight
+    /// is the distance of `vertex`.
     NotTight { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// Fault: the parent of `vertex` is not the first possible one, although gpugraph promises the first.
+    /// Fault: `parent` is not the first vertex, in the order of vertices, that qualifies as the parent of `vertex`.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
 impl PathFault {
-    /// Converts the fault into an error about the tree of `source`. `source` is the input id of the root. `name`
-    /// returns the input id of a vertex.
+    /// Converts the fault into an error about the tree of `source`, the input id of the root. `name` returns the input
+    /// id of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let found = match self {
             PathFault::Root { parent: None } => "the root was not reached".to_owned(),

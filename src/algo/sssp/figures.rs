@@ -7,10 +7,11 @@ use crate::algo::searches::results::SearchDetails;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::graph::ids::InputId;
 
-/// Maximum number of vertices that a sentence about a path names.
+/// Maximum number of vertices that the sentence about a path names.
 const PATH: usize = 20;
 
-/// Returns the charts about all searches: speeds, phases, and the distribution of distances from the first source.
+/// Returns the charts of all searches for the report: their speeds, their phases, and the distribution of distances
+/// from the first source.
 pub(super) fn figures(output: &SsspOutput, details: &SearchDetails<SsspDetails>) -> Vec<Figure> {
     let first = output.sources.first().zip(details.sources.first());
     let distances = first.and_then(|(output, details)| distances(output.source, details));
@@ -44,7 +45,8 @@ fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     Some(Figure::new(format!("Distances from source {source}"), caption, axes, marks))
 }
 
-/// Returns charts of the seconds and rounds of each kind of phase (push, pull, ...), summed over all sources.
+/// Returns charts of the duration in seconds and the number of rounds of each kind of phase (push, pull, ...), summed
+/// over all sources.
 fn phases(sources: &[SsspDetails]) -> Vec<Figure> {
     let mut kinds: Vec<(String, [f64; 2])> = Vec::new();
     for phase in sources.iter().flat_map(|source| &source.phases) {

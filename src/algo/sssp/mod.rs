@@ -1,10 +1,10 @@
 //! Shortest paths (the table `[sssp]`): for each source the smallest sum of weights to every vertex, and a tree of
 //! parents.
 //!
-//! Sums of whole numbers (integer weights) are exact, in 64 bits. With decimals (floating-point weights), the length
-//! of a path is the sum of its weights in f32 or f64 arithmetic, depending on the type of the weights, added edge by
-//! edge from the source on. The distance is the smallest length over all paths. Rounded addition is monotonic, so
-//! there is one answer, and it does not depend on the order in which edges are relaxed.
+//! Sums of integer weights are exact, in 64 bits. With floating-point weights, the length of a path is the sum of its
+//! weights in f32 or f64 arithmetic, depending on the type of the weights, added edge by edge from the source on. The
+//! distance of a vertex is the smallest length over all paths to it. Rounded addition is monotonic, so there is one
+//! answer, and it does not depend on the order in which edges are relaxed.
 //!
 //! **Parents.** An edge from u to v is *tight* if the distance of u plus its weight equals the distance of v. The
 //! parent of a vertex v is the first vertex, in the order of vertices (descending degree), that is nearer to the
@@ -15,11 +15,11 @@
 //! adds nothing, that is one step nearer to them. So parents form a tree. It is the same on any device and with any
 //! number of threads and ranks.
 //!
-//! **Method.** The search begins with delta-stepping (Meyer and Sanders 2003) with tiny buckets. It stops *pushing*
-//! (relaxing out-edges) when it reaches the hubs, because hubs would relax nearly all edges. Then the other vertices
-//! *pull*: each relaxes its in-edges. These are sorted by weight, so the vertex stops after few edges, at the first
-//! that cannot improve its distance. `bellman-ford`, `delta-stepping` and `moore` are separate methods for comparison.
-//! `moore` uses hierarchical queues as published.
+//! **Method.** The search begins with delta-stepping (Meyer and Sanders 2003) with narrow buckets. When it reaches the
+//! hubs (vertices with very many edges), it stops *pushing* (relaxing out-edges), because the hubs would have to relax
+//! nearly all edges. Then the other vertices *pull*: each relaxes its in-edges. These are sorted by weight, so the
+//! vertex stops after few edges, at the first that cannot improve its distance. `bellman-ford`, `delta-stepping` and
+//! `moore` are separate methods for comparison. `moore` uses hierarchical queues, as in the publication.
 //!
 //! **Bytes moved.** A search reads 3 to 4 % of all entries: 16 to 20 M of 521 M at scale 24 with weights up to 255.
 //! Each of these entries is at the start of a row, so it costs a cache line (64 bytes, 1.2 GB in all) and a read of a

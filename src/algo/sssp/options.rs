@@ -30,8 +30,8 @@ const METHODS: [(&str, Method); 4] = [
     ("bellman-ford", Method::BellmanFord),
 ];
 
-/// A table `[sssp]` of a job file: the sources, the weights, the target, and whether to check and to write distances
-/// and parents.
+/// Options of a table `[sssp]` in a job file: the sources, the weights, the target, and whether to check trees and to
+/// write distances and parents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sssp {
     /// Options that all tables of searches share, such as the sources.
@@ -39,7 +39,7 @@ pub struct Sssp {
     pub options: Options,
     /// Method of the search.
     pub method: Method,
-    /// Source of the edge weights.
+    /// Source of the edge weights: the input file, or a random distribution.
     pub weights: WeightSource,
     /// Id of the vertex to which paths are reported, if any.
     pub target: Option<InputId>,

@@ -8,7 +8,7 @@ use crate::algo::searches::results::{SearchOutput, SourceDetails, Speed};
 use crate::graph::ids::InputId;
 use serde::{Deserialize, Serialize};
 
-/// Result of a table `[sssp]`.
+/// Result of a table `[sssp]` for all sources.
 pub type SsspOutput = SearchOutput<SsspSource>;
 
 /// Result of the search from one source.
@@ -16,14 +16,14 @@ pub type SsspOutput = SearchOutput<SsspSource>;
 pub struct SsspSource {
     /// Id of the source in the input.
     pub source: InputId,
-    /// Number of reached vertices, including the source.
+    /// Number of vertices that the search reached, including the source.
     pub reached: u64,
     /// Largest distance of a reached vertex.
     pub max_distance: Distance,
     /// Number of input edges between reached vertices. Repeated edges count, self-loops do not. In a directed graph,
     /// the number of distinct edges that leave reached vertices.
     pub edges: u64,
-    /// The path to the target; `None` if the table names no target.
+    /// The path from the source to the target; `None` if the table names no target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
 }
@@ -33,7 +33,7 @@ pub struct SsspSource {
 pub struct SsspDetails {
     /// Duration of the search in seconds.
     pub seconds: f64,
-    /// Traversed edges per second.
+    /// Traversed edges per second (TEPS).
     pub teps: f64,
     /// Number of edges that were relaxed.
     pub relaxations: u64,

@@ -1,4 +1,4 @@
-//! Finds the shortest path to the target that a table `[sssp]` names.
+//! Finds the shortest path from a source to the target that a table `[sssp]` names.
 
 use super::distances::{Distance, Distances};
 use crate::algo::searches::NONE;
@@ -7,7 +7,7 @@ use crate::prepare::input_ids::InputIds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Maximum number of vertices of a path in the report.
+/// Maximum number of vertices of a path that the report lists.
 pub const MOST_REPORTED: usize = 1000;
 
 /// The shortest path from a source to a target. It has no length if the target is unreachable.
@@ -19,17 +19,18 @@ pub struct Path {
     pub length: Option<Distance>,
     /// Number of edges on the path.
     pub edges: u64,
-    /// Ids of the vertices on the path, from the source on. Only the first [`MOST_REPORTED`] are stored.
+    /// Input ids of the vertices on the path, from the source on. Only the first [`MOST_REPORTED`] are stored.
     pub vertices: Vec<InputId>,
 }
 
 impl Path {
-    /// Returns the path to an unreachable target. It has no length and no vertices.
+    /// Returns the path to an unreachable target, which has no length and no vertices.
     pub fn none(target: InputId) -> Path {
         Path { target, length: None, edges: 0, vertices: Vec::new() }
     }
 
-    /// Finds the path by following parents from `vertex`, which is the target, to the source.
+    /// Finds the path from the source to `target` by following parents from `vertex`, the target as a vertex of the
+    /// graph.
     pub fn follow(target: InputId, vertex: u32, distances: &Distances, parents: &[u32], ids: &InputIds) -> Path {
         let mut vertices = Vec::new();
         let mut at = vertex;

@@ -14,17 +14,17 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Memory for thread-local lists and for messages, in bytes per vertex whose distance becomes smaller in a round.
+/// Memory for thread-local lists and for messages, in bytes per vertex that the rank owns.
 const NEARER: u64 = 32;
 
-/// State of a rank for searches together with other ranks, in addition to the state of a single process.
+/// State of a rank for searches together with other ranks, in addition to the state that a single process needs.
 pub struct RankState<'a> {
     /// Links to the other ranks.
     pub exchange: NearerExchange,
     /// The edges of all vertices. At the end of a search, rank 0 uses these edges to find the parents of vertices that
     /// are reached only by edges that add nothing to a distance.
     pub edges: WeightedEdges<'a>,
-    /// Parents of all vertices. Used only on ranks other than 0, where the caller passes no array for parents.
+    /// Parents of all vertices. Only ranks other than 0 use this array; on rank 0 the caller passes one.
     pub parents: Buffer<u32>,
 }
 
@@ -57,9 +57,10 @@ impl NearerExchange {
         Ok(NearerExchange { ranks, message: Vec::new() })
     }
 
-    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Receives such vertices
-    /// from the other ranks, and lowers their distances in `sums`. Then calls `current` with each sent or received
-    /// vertex that this rank owns, unless its distance in `sums` is even smaller. Collective: all ranks must call it.
+    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all other ranks. Receives such
+    /// vertices from the other ranks, and lowers their distances in `sums`. Then calls `current` with each sent or
+    /// received vertex that this rank owns, unless its distance in `sums` is even smaller. Collective: all ranks must
+    /// call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -97,8 +98,8 @@ impl NearerExchange {
         Ok(())
     }
 
-    /// Gathers the parents of all vertices on rank 0. Each rank sends the parents of the vertices that it owns to rank
-    /// 0. Collective: all ranks must call it.
+    /// Gathers the parents of all vertices on rank 0. Every other rank sends the parents of the vertices that it owns
+    /// to it. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.

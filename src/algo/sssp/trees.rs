@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 const DISTANCE: About =
     About::new("distance", "sum of weights on the shortest path from the source", "2^64 - 1, or inf: not reached");
 
-/// Data for writing columns and paths. `target` is `None` if the table names no target. Otherwise, it is (input id of
-/// the target, target as a vertex); the second element is `None` if the target has no edge.
+/// Data for writing the columns and the path of a source. `target` is `None` if the table names no target. Otherwise it
+/// consists of the input id of the target, and of the target as a vertex, or `None` if the target has no edge.
 pub struct Writer {
     ids: InputIds,
     target: Option<(InputId, Option<Vertex>)>,

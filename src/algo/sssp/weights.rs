@@ -13,15 +13,14 @@ use crate::prepare::weight_list::WeightValues;
 
 /// The weights of all edges of a graph.
 pub enum EdgeWeights {
-    /// Weights of this type, stored with the blocks. If weights have 64 bits, the blocks contain codes, which are
-    /// indices in this list of weights.
+    /// Weights of the given type, stored with the blocks of the graph. If weights have 64 bits, the blocks contain
+    /// codes, which are indices in the given list of weights.
     Stored(WeightType, WeightValues),
-    /// Weights that are computed from the ids of both ends of an edge by a hash function. Without ids all weights are
-    /// 1.
+    /// Weights that a hash function computes from the input ids of both ends of an edge. Without ids all weights are 1.
     Drawn(DrawnWeights, Option<InputIds>, Direction),
 }
 
-/// The encoding of stored weights: integers, the bits of f32, or codes of 64-bit weights.
+/// The encoding of stored weights: integers, the bits of an f32, or codes of 64-bit weights.
 #[derive(Clone, Copy)]
 pub struct WeightScale<'a> {
     /// Type of the weights.
@@ -31,7 +30,7 @@ pub struct WeightScale<'a> {
 }
 
 impl WeightScale<'_> {
-    /// Returns a stored weight as a number.
+    /// Decodes a stored weight. Returns it as a number.
     #[inline]
     pub fn number(self, weight: u32) -> f64 {
         match self.kind {
@@ -42,7 +41,7 @@ impl WeightScale<'_> {
         }
     }
 
-    /// Decodes a stored weight. Returns its bits.
+    /// Decodes a stored weight. Returns its bit pattern.
     #[inline]
     pub fn bits(self, weight: u32) -> u64 {
         if !self.kind.is_wide() {
@@ -53,7 +52,7 @@ impl WeightScale<'_> {
 }
 
 impl EdgeWeights {
-    /// Opens the weights of a graph that come from `source`.
+    /// Opens the weights of a graph, which come from `source`.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`] and [`crate::Error::Io`] from opening the ids from which
@@ -68,7 +67,7 @@ impl EdgeWeights {
         })
     }
 
-    /// Returns the host memory, in bytes, for looking up weights in a graph of `vertices` vertices.
+    /// Returns the host memory, in bytes, that looking up weights requires in a graph of `vertices` vertices.
     pub fn bytes(source: WeightSource, vertices: u64) -> u64 {
         match source {
             WeightSource::File | WeightSource::Drawn(DrawnWeights::Unit) => 0,
@@ -84,8 +83,8 @@ impl EdgeWeights {
         }
     }
 
-    /// Returns the function that computes the weight of the edge between vertex `v` and a neighbour. `way` is the
-    /// direction of the edge. Returns `None` if weights are stored.
+    /// Returns the function that computes the weight of the edge between vertex `v` and a neighbour, or `None` if
+    /// weights are stored. `way` is the direction of the edge.
     #[inline]
     pub fn drawn(&self, v: u32, way: EdgeDirection) -> Option<impl Fn(u32) -> u32> {
         let EdgeWeights::Drawn(drawn, ids, direction) = self else { return None };

@@ -1,4 +1,5 @@
-//! Strategy `auto`, the fastest one. It uses the engines of `[bfs]`, which take bottom-up steps and exchange bitmaps.
+//! Strategy `auto` of `[traverse]`, the fastest one. It uses the engines of `[bfs]`, which take bottom-up steps and
+//! exchange bitmaps.
 
 use super::search::{Search, Traffic, TraverseLevel, TraverseStats};
 use crate::algo::bfs;
@@ -6,15 +7,15 @@ use crate::algo::searches::{Engine, EngineInput};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 
-/// Engine of strategy `auto`. It runs the engine of `[bfs]` for the devices of the job.
+/// Engine of strategy `auto`. It runs the engine of `[bfs]` on the devices of the job.
 pub struct Auto<'a> {
     search: Engine<'a, [u32], bfs::search::BfsStats>,
-    /// Whether the job has a single rank, so that nothing is sent.
+    /// Whether the job has a single rank, so that nothing is sent to other ranks.
     is_alone: bool,
 }
 
 impl<'a> Auto<'a> {
-    /// Prepares the engine of `[bfs]` for a graph. Collective: all ranks must call it.
+    /// Prepares the engine of `[bfs]` for searches of a graph. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of [`bfs::engine::choose`].

@@ -1,5 +1,5 @@
-//! Cost model of traversals. Memory comes from the functions that compute array sizes, time from measured or estimated
-//! rates.
+//! Estimates the memory and time of traversals. Memory estimates use the functions that compute the array sizes. Time
+//! estimates use measured or estimated rates.
 
 use super::options::{Strategy, Traverse};
 use super::{cpu, exchange, gpu};
@@ -8,13 +8,15 @@ use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{GraphSize, RankResources};
 
-/// Time to process one row entry, in nanoseconds, on one thread.
+/// Estimated time of a search on one thread, in nanoseconds per row entry.
 const ENTRY: f64 = 6.0;
-/// Time to process one row entry, in nanoseconds, on a GPU. It is not measured but derived from the memory traffic.
+/// Estimated time of a search on a GPU, in nanoseconds per row entry. It is not measured, but derived from the memory
+/// traffic.
 const ENTRY_ON_GPU: f64 = 0.1;
 /// Size of a pair (a vertex and its parent) in bytes.
 const PAIR: u64 = 8;
-/// Assumed ratio of all candidates (neighbours of the frontier) to those that remain after repeats are dropped.
+/// Assumed ratio of the number of all candidates (neighbours of the frontier) to the number of those that remain after
+/// repeats are dropped.
 const LEFT: u64 = 8;
 
 /// Returns the estimated cost of the searches of `table` on a graph of size `graph`.
@@ -41,13 +43,14 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, resources: &RankResour
     SearchCost { bytes, file: 0, cached: graph.rows_bytes(false), sent, nanoseconds: [0.0, each], label }
 }
 
-/// Returns the number of vertices that rank 0 owns, and an upper bound on the number of entries in their rows.
+/// Returns the number of vertices that rank 0 owns, and an upper bound on the number of entries in their adjacency
+/// rows.
 pub(super) fn own(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
     let own = ownership(table, graph, ranks).len();
     [own as u64, graph.entries_of_rank(table.owner.block() as u64, ranks)]
 }
 
-/// Returns the vertices that rank 0 owns. No rank owns more.
+/// Returns the ownership of vertices from the point of view of rank 0. No rank owns more vertices.
 fn ownership(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> VertexOwnership {
     VertexOwnership::new(table.owner, graph.vertices as usize, 0, ranks)
 }

@@ -1,4 +1,4 @@
-//! Chooses the engine of a traversal: an engine of `[bfs]`, or a level-synchronous search by all ranks.
+//! Chooses the engine of a traversal: the engine of `[bfs]`, or a level-synchronous search by all ranks.
 
 use super::auto::Auto;
 use super::cpu::CpuLevels;
@@ -12,7 +12,7 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::{Engine, EngineInput};
 use crate::error::{Error, Result};
 
-/// Chooses the devices together with all ranks, and prepares a search on them. Collective: all ranks must call it.
+/// Chooses the devices together with all ranks, and prepares traversals on them. Collective: all ranks must call it.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] if there are too many vertices for 32-bit

@@ -1,4 +1,4 @@
-//! Messages of a search by several ranks. A rank sends candidates (neighbours of the frontier) to their owners, its
+//! Messages between the ranks in a traversal. A rank sends candidates (neighbours of the frontier) to their owners, the
 //! counts of each level to all ranks, and parents to rank 0.
 
 use super::levels::{BATCH, Frontier, Levels, lap};
@@ -14,11 +14,11 @@ use std::time::Instant;
 pub struct CandidateExchange {
     /// Links to the other ranks.
     pub ranks: RankExchange,
-    /// Buffer of received pairs that are not processed yet.
+    /// Buffer for received pairs (a vertex and its proposed parent) that are not processed yet.
     inbox: Buffer<u64>,
 }
 
-/// Returns the size in bytes of a [`CandidateExchange`] between `ranks` ranks on `nodes` machines.
+/// Returns the size in bytes of a [`CandidateExchange`] of one rank, if there are `ranks` ranks on `nodes` machines.
 pub fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks == 1 { 0 } else { RankExchange::bytes(ranks, nodes) + 8 * BATCH as u64 }
 }
@@ -34,8 +34,8 @@ impl CandidateExchange {
         Ok(CandidateExchange { ranks, inbox })
     }
 
-    /// Waits until all ranks have called this function. All ranks continue at the same time. Collective: all ranks must
-    /// call it.
+    /// Waits at a barrier until all ranks have called this function. All ranks continue at the same time. Collective:
+    /// all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -46,8 +46,8 @@ impl CandidateExchange {
         self.ranks.barrier()
     }
 
-    /// Barrier within a step: waits until all ranks have called this function, and adds the time to the waiting time in
-    /// `steps`. Collective: all ranks must call it.
+    /// Waits at a barrier within a step, and adds the time to the waiting time in `steps`. Collective: all ranks must
+    /// call it.
     fn wait(&mut self, steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
         self.ranks.barrier()?;
@@ -55,9 +55,9 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Sends to each rank the pairs in its range: `to[r]` is the range of rank `r` in `pairs`. Claims the vertices of
-    /// the pairs that this rank receives. If another piece of the level follows (`is_last` is false), also waits for
-    /// the other ranks. Collective: all ranks must call it.
+    /// Sends pairs (a vertex and its proposed parent) to their owners: the range `to[r]` of `pairs` to rank `r`. Claims
+    /// the vertices of the pairs that this rank receives. If more edges of the level follow (`is_last` is false), also
+    /// waits for the other ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange and of `levels`.
@@ -119,8 +119,8 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Adds up the counts of all ranks after a step. Returns (size of the frontier on all ranks together, largest
-    /// number of frontier edges on one rank, traffic of the step). Collective: all ranks must call it.
+    /// Adds up the counts of all ranks after a step. Returns the size of the frontier on all ranks together, the
+    /// largest number of frontier edges on one rank, and the traffic of the step. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -135,7 +135,7 @@ impl CandidateExchange {
         Ok((Frontier { vertices: sum(0), edges: sum(1) }, most, sent))
     }
 
-    /// Returns the step times of all ranks, in the order of the ranks. Collective: all ranks must call it.
+    /// Returns the step times of each rank, in the order of the ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.

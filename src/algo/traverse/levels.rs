@@ -6,15 +6,15 @@ use crate::error::Result;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Maximum number of received pairs that a rank processes at a time.
+/// Maximum number of received pairs (a vertex and its proposed parent) that a rank processes at a time.
 pub const BATCH: usize = 1 << 16;
 
 /// Size of a frontier, or of the part of a frontier that one rank owns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Frontier {
-    /// Number of vertices.
+    /// Number of vertices in the frontier.
     pub vertices: u64,
-    /// Number of entries in the rows of the vertices.
+    /// Number of entries in the adjacency rows of the frontier's vertices.
     pub edges: u64,
 }
 
@@ -33,30 +33,31 @@ pub trait Levels {
     /// Errors of the device.
     fn begin(&mut self, root: u32) -> Result<Frontier>;
 
-    /// Starts the step to the next level. `all` is the size of the frontier on all ranks together.
+    /// Begins the step to the next level. `all` is the size of the frontier on all ranks together.
     ///
     /// # Errors
     /// Errors of the device.
     fn step(&mut self, all: Frontier) -> Result<()>;
 
-    /// Expands a piece (a range of candidates). Writes the candidates to `pairs`, which must be large enough for all of
-    /// them. Returns for each rank the range of its candidates in `pairs`. This rank's range is empty if the rank has
-    /// already claimed its own vertices. All ranges are empty if ranks read pairs directly ([`Self::pulls`]).
+    /// Expands a piece (a range of candidates, which are neighbours of the frontier). Writes the candidates to `pairs`,
+    /// which must be large enough for all of them. Returns for each rank the range of its candidates in `pairs`. The
+    /// range of this rank is empty if the rank has already claimed its own vertices. All ranges are empty if ranks read
+    /// pairs directly from each other ([`Self::pulls`]).
     ///
     /// # Errors
     /// Errors of the device.
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>>;
 
     /// Claims the vertices in `pairs`, all of which this rank owns: marks them as reached and sets their parents.
-    /// Vertices that were reached before the step do not change. Among several candidates of a vertex, the smallest
+    /// Vertices that were reached before the step do not change. If a vertex has several candidates, the smallest
     /// parent wins.
     ///
     /// # Errors
     /// Errors of the device.
     fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()>;
 
-    /// Ends the step: the newly reached vertices become the frontier. Returns the frontier's size, and the traffic of
-    /// the step.
+    /// Ends the step: the newly reached vertices become the frontier. Returns the size of the frontier, and the traffic
+    /// of the step.
     ///
     /// # Errors
     /// Errors of the device.
@@ -68,26 +69,27 @@ pub trait Levels {
     /// Errors of the device.
     fn parents(&mut self) -> Result<&[u32]>;
 
-    /// Returns the maximum number of candidates that can be expanded at once (a piece).
+    /// Returns the maximum number of candidates (neighbours of the frontier) that can be expanded at once.
     fn piece_capacity(&self) -> u64;
 
-    /// Returns the required capacity of the host buffer, in pairs, if `piece` candidates are expanded at once.
+    /// Returns the required capacity of the host buffer, in pairs (a vertex and its proposed parent), if `piece`
+    /// candidates are expanded at once.
     fn host_pairs(&self, piece: u64) -> u64 {
         piece
     }
 
-    /// Returns true if the vertices are in GPU memory and expanded there.
+    /// Returns true if the vertices are in GPU memory and are expanded by the GPU.
     fn is_on_gpu(&self) -> bool {
         false
     }
 
-    /// Returns true if each rank reads pairs directly from the memory of other ranks, with [`Self::pull`].
+    /// Returns true if ranks read pairs directly from each other's memory, with [`Self::pull`].
     fn pulls(&self) -> bool {
         false
     }
 
-    /// Waits until all started work is complete. Afterwards other ranks may read this rank's pairs, and this rank has
-    /// read all pairs that it needs from them.
+    /// Waits until all work that was started is complete. Afterwards other ranks may read this rank's pairs, and this
+    /// rank has read all pairs that it needs from them.
     ///
     /// # Errors
     /// Errors of the device.
@@ -95,7 +97,8 @@ pub trait Levels {
         Ok(())
     }
 
-    /// Starts to read pairs from the memory of other ranks, and to claim the vertices in them that this rank owns.
+    /// Starts to read pairs (a vertex and its proposed parent) from the memory of other ranks, and to claim the
+    /// vertices in them that this rank owns.
     ///
     /// # Errors
     /// Errors of the device.
@@ -104,13 +107,13 @@ pub trait Levels {
     }
 }
 
-/// Encodes a key and a parent as a pair.
+/// Encodes the key of a vertex and its proposed parent as a pair, in one 64-bit word.
 #[inline(always)]
 pub fn pair(key: u32, parent: u32) -> u64 {
     u64::from(key) << 32 | u64::from(parent)
 }
 
-/// Adds the seconds since `started` to `step`, and sets `started` to the current time.
+/// Adds the seconds since `started` to `step`, and then sets `started` to the current time.
 pub fn lap(started: &mut Instant, step: &mut f64) {
     let now = Instant::now();
     *step += (now - *started).as_secs_f64();

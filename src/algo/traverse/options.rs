@@ -1,4 +1,4 @@
-//! Options in the job table `[traverse]`.
+//! Options of the table `[traverse]` in a job file.
 
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, SEED, VALIDATE, WRITE};
@@ -7,19 +7,19 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
-/// Options of level-synchronous traversal.
+/// Options of a table `[traverse]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traverse {
-    /// Options of all searches: the sources, and whether to validate and write their results.
+    /// Options that all search tables share: the sources, and whether to check and to write the trees.
     #[serde(flatten)]
     pub options: Options,
-    /// Method of the step from one level to the next. All methods find the same trees.
+    /// Strategy: the method of the step from one level to the next. All strategies find the same trees.
     pub strategy: Strategy,
     /// Rule that assigns an owner (an MPI rank) to each vertex.
     pub owner: OwnerRule,
 }
 
-/// Method of the step from one level to the next.
+/// Strategy: the method of the step from one level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -27,7 +27,8 @@ pub enum Strategy {
     /// send them.
     #[default]
     SortUnique,
-    /// The simple method: ranks claim vertices by atomic operations, and send all candidates, including repeats.
+    /// The simple method, for comparison: ranks claim vertices by atomic operations, and send all candidates, including
+    /// repeats.
     Atomic,
     /// The fastest method: the search runs on the engines of `[bfs]`.
     Auto,

@@ -1,38 +1,38 @@
-//! Details of `[traverse]` searches for the report.
+//! Statistics of `[traverse]` searches, as the report stores them.
 
 use super::search::{RankTimes, StepTimes, TraverseLevel, TraverseStats};
 use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
 use crate::algo::searches::tree::LevelStats;
 use serde::{Deserialize, Serialize};
 
-/// Statistics of the search from one source, in the form of the report.
+/// Statistics of the search from one source, as the report stores them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraverseDetails {
-    /// Duration in seconds.
+    /// Duration of the search in seconds.
     pub seconds: f64,
-    /// Traversed edges per second.
+    /// Traversed edges per second (TEPS).
     pub teps: f64,
-    /// Computation time, in seconds, of the rank that computed longest ("the slowest rank").
+    /// Computation time, in seconds, of the slowest rank: the rank that computed longest.
     pub compute_seconds: f64,
-    /// Time that the slowest rank spent on exchange, including waiting, in seconds.
+    /// Time, in seconds, that the slowest rank spent on exchanges with other ranks, including waiting.
     pub communication_seconds: f64,
-    /// Time that the slowest rank waited for others, in seconds. It is included in `communication_seconds`.
+    /// Time, in seconds, that the slowest rank waited for other ranks. It is included in `communication_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_seconds: Option<f64>,
-    /// Number of row entries (neighbours) checked.
+    /// Number of row entries (neighbours) that the search checked.
     pub expanded: u64,
     /// Number of candidates (neighbours of the frontier) that were dropped as repeats before anything was sent.
     pub pruned: u64,
-    /// Number of bytes that ranks sent to others.
+    /// Number of bytes that ranks sent to other ranks.
     pub sent_bytes: u64,
     /// Number of bytes that ranks would have sent if no repeats had been dropped.
     pub unpruned_bytes: u64,
-    /// Statistics of the first levels, in order. The report limits their number.
+    /// Statistics of the first levels of the search, in order. The report limits their number.
     pub levels: Vec<TraverseLevel>,
     /// Times of the parts of a step (sorting, exchange and so on), summed over all steps and averaged over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepTimes>,
-    /// Times of each rank.
+    /// Computation, exchange and waiting times of each rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<RankTimes>>,
 }

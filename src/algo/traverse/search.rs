@@ -1,41 +1,41 @@
-//! Statistics of a traversal, for every engine.
+//! Statistics of a traversal, which all engines share.
 
 use crate::algo::searches::LEVELS;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::{NONE, Search};
 
-/// Statistics of one search: its levels, its duration and its traffic.
+/// Statistics of one traversal: its levels, its duration and its traffic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraverseStats {
-    /// Number of vertices reached, including the root.
+    /// Number of vertices that the search reached, including the root.
     pub reached: u64,
-    /// Distance, in levels, from the root to the farthest reached vertices.
+    /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Duration in seconds.
+    /// Duration of the search in seconds.
     pub seconds: f64,
-    /// Computation time, in seconds, of the rank that computed longest ("the slowest rank").
+    /// Computation time, in seconds, of the slowest rank: the rank that computed longest.
     pub compute_seconds: f64,
-    /// Time that the slowest rank spent exchanging candidates with other ranks or waiting for these ranks, in seconds.
+    /// Time, in seconds, that the slowest rank spent on exchanges with other ranks, including waiting.
     pub communication_seconds: f64,
-    /// Time that the slowest rank waited for others, in seconds. It is included in `communication_seconds`.
+    /// Time, in seconds, that the slowest rank waited for other ranks. It is included in `communication_seconds`.
     #[serde(default)]
     pub waiting_seconds: f64,
-    /// Number of row entries (neighbours) checked.
+    /// Number of row entries (neighbours) that the search checked.
     pub expanded: u64,
     /// Traffic between ranks in all levels, including levels that are not listed in `levels`.
     pub sent: Traffic,
-    /// The first 1000 levels, in order. The first level is the root alone.
+    /// The first 1000 levels of the search, in order. The first of them is the root alone.
     pub levels: Vec<TraverseLevel>,
     /// Times of the parts of a step (sorting, exchange and so on), summed over all steps and averaged over ranks.
     /// `None` if the parts are not measured separately.
     pub steps: Option<StepTimes>,
-    /// Times of each rank, indexed by rank.
+    /// Computation, exchange and waiting times of each rank, indexed by rank.
     pub ranks: Vec<RankTimes>,
 }
 
 impl TraverseStats {
-    /// Adds the next level to the totals. Also adds it to the list of levels, unless the list is full.
+    /// Adds the next level to the totals. Also adds it to the list of levels, unless this list is full.
     pub fn note(&mut self, level: TraverseLevel) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
@@ -48,7 +48,7 @@ impl TraverseStats {
         }
     }
 
-    /// Computes the times of a search from the step times of all ranks.
+    /// Computes the times of the search from the step times of all ranks.
     pub fn time(&mut self, ranks: &[StepTimes]) {
         let slowest = ranks.iter().max_by(|a, b| a.compute().total_cmp(&b.compute())).copied().unwrap_or_default();
         self.compute_seconds = slowest.compute();
@@ -66,24 +66,27 @@ impl TraverseStats {
     }
 }
 
-/// Statistics of one level, and of the step to the next level.
+/// Statistics of one level, and of the step from it to the next level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraverseLevel {
-    /// Number of vertices of the level.
+    /// Number of vertices in the level.
     pub frontier: u64,
-    /// Number of row entries (neighbours) checked. With strategy `auto`, they include neighbours of vertices outside
-    /// the frontier.
+    /// Number of row entries (neighbours) that the step checked. With strategy `auto`, they include neighbours of
+    /// vertices outside the frontier.
     pub expanded: u64,
-    /// Value of [`Traffic::pruned`] for this level; `None` if it is not measured per level.
+    /// Number of candidates that were dropped as repeats in this level ([`Traffic::pruned`]); `None` if it is not
+    /// measured per level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<u64>,
-    /// Value of [`Traffic::sent_bytes`] for this level; `None` if it is not measured per level.
+    /// Number of bytes that ranks sent to others in this level ([`Traffic::sent_bytes`]); `None` if it is not measured
+    /// per level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_bytes: Option<u64>,
-    /// Value of [`Traffic::unpruned_bytes`] for this level; `None` if it is not measured per level.
+    /// Number of bytes that ranks would have sent in this level if no repeats had been dropped
+    /// ([`Traffic::unpruned_bytes`]); `None` if it is not measured per level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpruned_bytes: Option<u64>,
-    /// Duration of the step in seconds.
+    /// Duration of the step to the next level, in seconds.
     pub seconds: f64,
 }
 
@@ -92,7 +95,7 @@ pub struct TraverseLevel {
 pub struct Traffic {
     /// Number of candidates (neighbours of the frontier) that were dropped as repeats before anything was sent.
     pub pruned: u64,
-    /// Number of bytes that ranks sent to others.
+    /// Number of bytes that ranks sent to other ranks.
     pub sent_bytes: u64,
     /// Number of bytes that ranks would have sent if no repeats had been dropped.
     pub unpruned_bytes: u64,
@@ -102,8 +105,8 @@ impl Traffic {
     /// Size in bytes of a pair (a vertex and its parent).
     const PAIR: u64 = 8;
 
-    /// Counts the traffic of a rank: `pruned` candidates that were dropped, and `pairs` pairs that were sent.
-    /// `unpruned` is the number of candidates for vertices of other ranks before repeats were dropped.
+    /// Adds the traffic of one rank: `pruned` candidates that were dropped as repeats, and `pairs` pairs that were
+    /// sent. `unpruned` is the number of candidates for vertices of other ranks before repeats were dropped.
     pub fn add(&mut self, pruned: u64, pairs: u64, unpruned: u64) {
         self.pruned += pruned;
         self.sent_bytes += Traffic::PAIR * pairs;
@@ -111,35 +114,36 @@ impl Traffic {
     }
 }
 
-/// Times of one rank in a search, in seconds: the total time of each part of a step (sorting, exchange and so on).
+/// Times of one rank in a search, in seconds. Each field is the total time of one part of the steps, such as sorting or
+/// exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
     /// Time to compute prefix sums of the degrees of the frontier, in seconds.
     pub prefix_sum: f64,
-    /// Time to find the neighbour and the frontier vertex of each candidate, in seconds.
+    /// Time to find the edge of each candidate (its neighbour and its frontier vertex), in seconds.
     pub search: f64,
     /// Time to sort candidates by neighbour, in seconds.
     pub sort: f64,
     /// Time to drop repeated candidates, in seconds.
     pub unique: f64,
     /// Time to send candidates to their owners, in seconds. If GPUs read pairs from each other's memory, this includes
-    /// claiming vertices, which they do while they read.
+    /// claiming vertices, because they do so while they read.
     pub exchange: f64,
     /// Time spent waiting for slower ranks before and after an exchange, and at the end of a level, in seconds.
     pub waiting: f64,
     /// Time to update parents and to build the next frontier from newly reached vertices, in seconds.
     pub update: f64,
-    /// Execution time of GPU kernels in seconds. It is included in the times above.
+    /// Execution time of GPU kernels, in seconds. It is included in the other times.
     pub kernels: f64,
 }
 
 impl StepTimes {
-    /// Returns the computation time in seconds: the sum of all times except exchange and waiting.
+    /// Returns the computation time in seconds: the sum of the times of all parts except exchange and waiting.
     pub fn compute(&self) -> f64 {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
 
-    /// Returns the sum of these times and of `factor` times the times of `other`.
+    /// Returns the sum of these times and of the times of `other` multiplied by `factor`.
     fn plus(&self, other: &StepTimes, factor: f64) -> StepTimes {
         let (own, more) = (self.numbers(), other.numbers());
         StepTimes::of(std::array::from_fn(|at| own[at] + factor * more[at]))
@@ -157,14 +161,15 @@ impl StepTimes {
     }
 }
 
-/// Times of a rank in a search, in seconds.
+/// Computation, exchange and waiting times of a rank in a search, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
-    /// Time spent computing, in seconds.
+    /// Time that the rank spent computing, in seconds.
     pub compute_seconds: f64,
-    /// Time spent on exchanges, in seconds, excluding the time spent waiting for other ranks to start them.
+    /// Time that the rank spent on exchanges, in seconds, excluding the time spent waiting for other ranks to start
+    /// them.
     pub exchange_seconds: f64,
-    /// Time spent waiting for other ranks, in seconds.
+    /// Time that the rank spent waiting for other ranks, in seconds.
     pub waiting_seconds: f64,
     /// Execution time of kernels on the rank's GPU, in seconds.
     pub kernel_seconds: f64,

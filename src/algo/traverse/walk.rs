@@ -1,5 +1,5 @@
-//! A level-synchronous search by all ranks. A step expands the frontier, drops repeats, exchanges candidates, and
-//! updates parents.
+//! A level-synchronous search by all ranks. Each step expands the frontier, drops repeats, exchanges candidates
+//! (neighbours of the frontier) between ranks, and updates parents.
 
 use super::exchange::CandidateExchange;
 use super::levels::{Frontier, Levels, lap};
@@ -20,13 +20,13 @@ pub struct Traversal<L> {
     levels: L,
     /// Buffer for the candidates of a piece (a range of the frontier's edges that is expanded at once).
     pairs: Buffer<u64>,
-    /// Size of a piece: the maximum number of row entries that are expanded at once. It is the same on all ranks.
+    /// Maximum number of row entries that are expanded at once (a piece). It is the same on all ranks.
     piece: u64,
 }
 
 impl<L: Levels> Traversal<L> {
-    /// Opens links between the ranks, and reserves memory for the candidates that are expanded at once. Collective: all
-    /// ranks must call it.
+    /// Opens links between the ranks, and reserves memory for the candidates (neighbours of the frontier) that are
+    /// expanded at once. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -52,8 +52,8 @@ impl<L: Levels> Traversal<L> {
         Ok(walk)
     }
 
-    /// Warms up the kernels, because the first launch of a kernel takes longer: takes a step from the last vertex of
-    /// each rank before any search. Collective: all ranks must call it.
+    /// Warms up the GPU kernels, because the first launch of a kernel takes longer. Takes a step from the last vertex
+    /// of each rank before any search. Collective: all ranks must call it.
     fn warm_up(&mut self) -> Result<()> {
         let (ownership, mut steps) = (self.ownership, StepTimes::default());
         let last = ownership.len().checked_sub(1);
@@ -65,8 +65,9 @@ impl<L: Levels> Traversal<L> {
         self.step(own, most, &mut steps).map(drop)
     }
 
-    /// Takes the step from one level to the next. `most` is an upper bound on each rank's number of edges in this
-    /// level. Returns the size of this rank's part of the next frontier, and the rank's traffic.
+    /// Takes the step from one level to the next. `own` is the size of this rank's part of the frontier, and `most` an
+    /// upper bound on the number of its edges on any rank. Returns the size of this rank's part of the next frontier,
+    /// and the traffic of this rank.
     fn step(&mut self, own: Frontier, most: u64, steps: &mut StepTimes) -> Result<(Frontier, Traffic)> {
         failpoint::hit("traverse.level").map_err(|e| Error::internal("traverse a level", e))?;
         for first in (0..most).step_by(self.piece as usize) {

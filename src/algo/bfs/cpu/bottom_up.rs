@@ -1,4 +1,4 @@
-//! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first reached one.
+//! A bottom-up step: every unreached vertex checks its neighbours, in order, until it finds a reached one.
 
 use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::top_down::StepCounts;
@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Number of 64-bit bitmap words that a thread claims at a time in a bottom-up step. They cover 32,768 vertices.
 pub const PART: usize = 1 << 9;
-/// Number of neighbours of a vertex that are read ahead from the disk. The parent is usually among them.
+/// Maximum number of neighbours of a vertex that are requested from the disk before they are checked. The parent is
+/// usually among them.
 const ASKED: usize = 1 << 12;
 
-/// Finds parents for the unreached vertices in a range of this rank's bitmap words. `known` is the bitmap of the
-/// vertices reached before the step. The vertices reached so far are written to the bitmap `all`. No other thread
+/// Finds parents for the unreached vertices in the range `words` of this rank's bitmap words. `known` is the bitmap of
+/// the vertices reached before the step. The vertices reached so far are written to the bitmap `all`. No other thread
 /// writes these words of `all`.
 pub fn part(
     graph: &CpuGraph<'_>,
@@ -72,8 +73,8 @@ pub fn part(
     found
 }
 
-/// Looks for parents in the rows of unreached vertices, after the neighbours that `Heads` stores. Bit `i` of `rest`
-/// selects vertex `begin + i`. Returns the bits of the vertices that found a parent.
+/// Looks for the parents of unreached vertices in their rows, after the neighbours that `Heads` stores. Bit `i` of
+/// `rest` selects vertex `begin + i`. Returns the bits of the vertices for which a parent was found.
 #[inline]
 fn in_rows(
     graph: &CpuGraph<'_>,
@@ -95,7 +96,7 @@ fn in_rows(
     hits
 }
 
-/// For each vertex whose bit is set in `hits`, stores its first neighbour as its parent.
+/// Stores the first neighbour of each vertex whose bit is set in `hits` as the parent of the vertex.
 #[inline]
 fn write(parents: &[AtomicU32], first: &[u32], hits: u64) {
     if hits == u64::MAX && parents.len() == 64 {

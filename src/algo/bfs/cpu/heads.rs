@@ -1,5 +1,5 @@
-//! The first neighbours of every vertex (heads), in arrays of their own. Most vertices find their parent among them,
-//! so their rows are never read.
+//! The heads of every vertex: its first neighbours, which are stored in separate arrays. Most vertices find their
+//! parent among them, so their adjacency rows are never read.
 
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
@@ -8,31 +8,31 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer, prefetch_near};
 use rayon::prelude::*;
 
-/// Number of neighbours stored in addition to the first.
+/// Number of neighbours of a vertex that are stored in addition to the first.
 pub const MORE: usize = 4;
-/// Number of vertices that a thread claims at a time; a multiple of 64.
+/// Number of vertices that a thread processes at a time; a multiple of 64.
 const PART: usize = 1 << 14;
 
-/// The first neighbours of each vertex of this rank, in ascending order: the first one, and [`MORE`] more if memory
-/// allows. In a directed graph they are the tails of the vertex's in-edges. If a vertex has fewer neighbours, the
-/// remaining elements contain the vertex itself. A vertex that looks for a parent is unreached, so it never becomes
-/// its own parent.
+/// The first neighbours of each vertex that this rank owns, in ascending order: the first one, and [`MORE`] further
+/// ones if memory allows. In a directed graph they are the tails of the vertex's in-edges. If a vertex has fewer
+/// neighbours, the remaining elements contain the vertex itself. This is harmless, because a vertex that looks for a
+/// parent is unreached and so never becomes its own parent.
 pub struct Heads {
-    /// The first neighbour of each vertex of this rank. The length is rounded up to a multiple of 64.
+    /// The first neighbour of each vertex that this rank owns. The length is rounded up to a multiple of 64.
     pub first: Buffer<u32>,
-    /// The next [`MORE`] neighbours of each vertex of this rank; empty if they do not fit in memory.
+    /// The next [`MORE`] neighbours of each vertex that this rank owns; empty if they do not fit in memory.
     pub more: Buffer<u32>,
 }
 
-/// Returns the two array sizes, in bytes, for `own` vertices: that of the first neighbours, and that of the neighbours
-/// stored after the first.
+/// Returns the sizes, in bytes, of two arrays for `own` vertices: of the first neighbours, and of the neighbours that
+/// are stored after the first.
 pub fn bytes(own: u64) -> [u64; 2] {
     [4 * own.next_multiple_of(64), 4 * MORE as u64 * own]
 }
 
 impl Heads {
-    /// Collects the first neighbours of this rank's vertices. Omits the neighbours after the first if less than
-    /// `spare` bytes of `budget` would remain free.
+    /// Collects the first neighbours of the vertices that this rank owns. Omits all but the first if less than `spare`
+    /// bytes of `budget` would remain free.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the first neighbours fit.
@@ -71,8 +71,8 @@ impl Heads {
         Ok(Heads { first, more })
     }
 
-    /// Returns the whole row of vertex `v`, which has `degree` entries, as two slices; `None` unless all entries are
-    /// stored. Call it only in a single process, which owns all vertices.
+    /// Returns all neighbours of vertex `v`, which has `degree` neighbours, as two slices; `None` unless all of them
+    /// are stored. Call it only in a single process, which owns all vertices.
     #[inline]
     pub fn row(&self, v: u32, degree: u64) -> Option<[&[u32]; 2]> {
         let (more, all) = self.more(v as usize);
@@ -80,15 +80,15 @@ impl Heads {
         row.then(|| [std::slice::from_ref(&self.first[v as usize]), &more[..degree as usize - 1]])
     }
 
-    /// Prefetches the neighbours that [`Self::row`] returns.
+    /// Prefetches the neighbours of `v` that [`Self::row`] returns.
     #[inline]
     pub fn prefetch(&self, v: u32) {
         prefetch_near(&self.first, v as usize);
         prefetch_near(&self.more, MORE * v as usize);
     }
 
-    /// Returns the neighbours stored after the first for this rank's vertex with index `local_index`, and the number
-    /// of stored neighbours per vertex, including the first.
+    /// Returns the neighbours that are stored after the first, for the vertex with index `local_index` on this rank.
+    /// Also returns the number of stored neighbours per vertex, including the first.
     #[inline]
     pub fn more(&self, local_index: usize) -> (&[u32], usize) {
         match self.more.get(MORE * local_index..MORE * local_index + MORE) {

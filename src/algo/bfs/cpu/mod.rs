@@ -1,4 +1,4 @@
-//! Breadth-first search by the threads of a process, with rows in memory or in mapped files.
+//! Breadth-first search by the threads of a process, with adjacency rows in memory or in mapped files.
 //!
 //! | file | contents |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `heads` | the first neighbours of the rank's vertices, in one array |
 //! | `graph`, `arrays` | the graph, and the arrays and bitmaps that all threads use |
 //!
-//! One bitmap contains the vertices reached before the last step, another the vertices reached after it. The frontier
-//! is the difference of the two. A top-down step writes it as a list.
+//! One bitmap contains the vertices reached before the last step, and another the vertices reached after it. The
+//! frontier is the difference of the two. A top-down step needs the frontier as a list, which it writes first.
 //!
 //! A single process owns all vertices. With several ranks, each rank finds the parents of the vertices that it owns,
 //! but has bitmaps of all vertices. After each step, ranks send each other the vertices that they reached
@@ -42,29 +42,30 @@ use crate::memory::cells;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Number of row entries below which one thread searches alone, because it finishes before other threads could start.
+/// Number of row entries in a graph below which one thread searches alone, because it finishes before other threads
+/// could start.
 const FEW: u64 = 1 << 12;
 
-/// A graph, or the vertices of it that a rank owns, prepared for searches by the threads of this process.
+/// A graph, or the part of it that a rank owns, prepared for searches by the threads of this process.
 pub struct CpuSearch<'a> {
     graph: CpuGraph<'a>,
     arrays: BfsArrays,
     switch: Switch,
     threads: usize,
     lookup: Lookup,
-    /// Number of entries in all out-rows.
+    /// Number of entries in all rows of out-edges.
     entries: u64,
 }
 
-/// Thresholds for a change of direction if rows are in memory. Bottom-up steps pay off this early, as measurements on
-/// Graph500 graphs with two and with sixteen cores show.
+/// Thresholds at which a search changes direction, if rows are in memory. Bottom-up steps pay off from these thresholds
+/// on, as measurements on Graph500 graphs with two and with sixteen cores show.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
-/// Thresholds for a change of direction if rows are on a disk. A top-down step reads whole rows, while a bottom-up
-/// step reads few rows.
+/// Thresholds at which a search changes direction, if rows are on a disk. A top-down step reads whole rows from the
+/// disk, while a bottom-up step reads few rows.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
 /// Returns the host memory of a rank, in bytes, as `[maximum, minimum]`: the most that searches by `threads` threads
-/// use, and the least that they need, not counting parents. `entries` is the total number of row entries.
+/// use, and the least that they need, not counting parents. `entries` is the number of row entries in the graph.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
     let fewest = first + arrays::bytes(own, entries, threads);
@@ -72,8 +73,8 @@ pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Prepares to search a graph. `own` describes the vertices that this rank owns. `on_disk` says whether rows are
-    /// read from a disk on access.
+    /// Prepares to search a graph. `own` describes the vertices that this rank owns. `on_disk` says whether adjacency
+    /// rows are read from the disk when they are accessed.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if [`bytes()`] does not fit; errors of the graph.
@@ -96,8 +97,8 @@ impl<'a> CpuSearch<'a> {
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
-    /// Searches from a root, together with the other ranks if there are any. `parents` receives the parents of this
-    /// rank's vertices. Collective: all ranks must call it.
+    /// Searches from `root`, together with the other ranks if there are any. Writes the parents of the vertices that
+    /// this rank owns to `parents`. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange; [`crate::Error::Stopped`].
@@ -120,8 +121,8 @@ impl<'a> CpuSearch<'a> {
         Ok(searched)
     }
 
-    /// Writes [`NONE`] as the parent of each vertex of this rank that was not reached. `bits` is the index of the
-    /// bitmap of all reached vertices.
+    /// Writes [`NONE`] as the parent of each unreached vertex that this rank owns. `bits` is the index of the bitmap of
+    /// all reached vertices.
     fn mark_unreached(&self, bits: usize, parents: &mut [u32]) {
         let bits = self.arrays.bits(bits);
         for (at, parents) in parents.chunks_mut(64).enumerate() {

@@ -1,4 +1,4 @@
-//! Read-ahead of rows on a disk, or prefetch of rows in memory, before a top-down step processes them.
+//! Read-ahead of adjacency rows on a disk, or prefetch of rows in memory, before a top-down step processes them.
 
 use super::graph::CpuGraph;
 use crate::graph::direction::EdgeDirection::Out;
@@ -6,26 +6,27 @@ use crate::memory::will_need;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Maximum number of row entries requested from the disk but not yet processed, unless a single row has more. With more
-/// entries, pages that were just read could be evicted.
+/// Maximum number of row entries that are requested from the disk but not yet processed, unless a single row has more.
+/// With more entries, the operating system could evict pages before they are processed.
 const ENTRIES: u64 = 1 << 17;
-/// Maximum number of rows requested from the disk but not yet processed.
+/// Maximum number of rows that are requested from the disk but not yet processed.
 const ROWS: usize = 1 << 8;
-/// Prefetch distance for rows in memory, in vertices of the list. Row offsets, and rows that are stored in
-/// [`Heads`](super::heads::Heads), are prefetched at twice this distance.
+/// Prefetch distance for adjacency rows in memory, in vertices of the frontier's list. Row offsets, and rows that are
+/// stored in [`Heads`](super::heads::Heads), are prefetched at twice this distance.
 const STEP: usize = 8;
 
-/// State of the read-ahead of one thread: which rows after the current vertex have been requested.
+/// State of the read-ahead of one thread: how many of the rows after the current vertex have been requested from the
+/// disk.
 #[derive(Debug, Default)]
 pub struct ReadAhead {
     /// List index of the first vertex whose row has not been requested.
     next: usize,
-    /// Number of row entries requested but not yet processed.
+    /// Number of row entries that have been requested but not yet processed.
     entries: u64,
 }
 
 impl ReadAhead {
-    /// Requests the rows that are needed soon. Call it before the row of the vertex at list index `at` is processed,
+    /// Requests the rows that are processed soon. Call it before the row of the vertex at list index `at` is processed,
     /// and increase `at` by one from call to call.
     #[inline]
     pub fn advance(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {

@@ -1,14 +1,14 @@
-//! A top-down step: follows the edges of the frontier's vertices, in order.
+//! A top-down step: follows the edges of the frontier's vertices, in the order of vertices.
 //!
-//! The first vertex that reaches a neighbour becomes its parent. A single thread processes the frontier in order and
-//! needs no claims. With several threads, the frontier's edges are divided into consecutive ranges: thread 0 processes
-//! the first range, thread 1 the second, and so on. Each thread claims vertices in its own bitmap, so no two threads
-//! write the same memory while they read edges. If several threads claim a vertex, the thread with the smallest index
-//! gets it. So the result does not depend on which thread is faster.
+//! The first vertex of the frontier that reaches a neighbour becomes its parent. A single thread processes the frontier
+//! in order and needs no claims. With several threads, the frontier's edges are divided into consecutive ranges: thread
+//! 0 processes the first range, thread 1 the second, and so on. Each thread claims vertices in a separate bitmap, so no
+//! two threads write the same memory while they read edges. If several threads claim a vertex, the thread with the
+//! smallest index gets it. So the result does not depend on which thread is faster.
 //!
 //! With several ranks, each rank processes the rows of the frontier's vertices that it owns. Ranks divide long rows
-//! among themselves. A rank that reaches another rank's vertex sends a claim to the owner, which stores the smallest
-//! parent that any rank proposes.
+//! among themselves. A rank that reaches another rank's vertex sends a claim to the owner of the vertex. The owner
+//! stores the smallest parent that any rank proposes.
 
 use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::read_ahead::ReadAhead;
@@ -22,40 +22,40 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Number of edges that each thread processes in a round, after which the threads compare their claims.
+/// Number of the frontier's edges that each thread processes in a round, after which the threads compare their claims.
 pub const ROUND: u64 = 1 << 18;
-/// Prefetch distance, in entries of a row.
+/// Prefetch distance, in entries of an adjacency row.
 const PREFETCH_DISTANCE: usize = 16;
 
 /// The claims of one thread in a round: the vertices that it reached, with the parents that it proposes. `bits` is the
 /// bitmap of these vertices.
 pub struct ThreadClaims {
     bits: Buffer<AtomicU64>,
-    /// Claimed vertices and their parents, alternating.
+    /// Claimed vertices and their proposed parents, alternating.
     pairs: Buffer<AtomicU32>,
 }
 
-/// Returns the size, in bytes, of the claim buffers of one thread.
+/// Returns the size, in bytes, of the buffers for the claims of one thread.
 pub fn bytes(vertices: u64) -> u64 {
     8 * vertices.div_ceil(64) + 8 * most_claims(vertices)
 }
 
-/// Returns the maximum number of claims of a thread per round of [`ROUND`] edges. A thread claims each vertex at most
-/// once.
+/// Returns the maximum number of claims of a thread per round, in which it processes [`ROUND`] edges. A thread claims
+/// each vertex at most once.
 fn most_claims(vertices: u64) -> u64 {
     ROUND.min(vertices)
 }
 
-/// Counts of a whole step, or of the part of a step that one thread or one rank performs.
+/// Counts of a whole step, or of the part of a step that one thread or one rank takes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StepCounts {
-    /// Number of newly reached vertices.
+    /// Number of vertices that the step newly reached.
     pub vertices: u64,
     /// Number of edges that leave the newly reached vertices.
     pub edges: u64,
-    /// Number of row entries (neighbours) checked.
+    /// Number of row entries (neighbours) that were checked.
     pub checked: u64,
-    /// Number of bytes read from the disk.
+    /// Number of bytes that were read from the disk.
     pub bytes: u64,
 }
 
@@ -66,18 +66,19 @@ impl StepCounts {
     }
 }
 
-/// Parents of this rank's vertices during a step, and the claims of these vertices by other ranks.
+/// Parents of the vertices that this rank owns during a step, and the claims of these vertices by other ranks.
 #[derive(Clone, Copy)]
 pub struct Parents<'s> {
-    /// Parents, indexed by local index.
+    /// Parents of this rank's vertices, indexed by local index.
     pub cells: &'s [AtomicU32],
-    /// Bitmap of the vertices that other ranks claimed, indexed by local index. It is empty in a single process.
+    /// Bitmap of this rank's vertices that other ranks claimed, indexed by local index. It is empty in a single
+    /// process.
     pub arrived: &'s [AtomicU64],
 }
 
 impl Parents<'_> {
-    /// Sets the parent of this rank's vertex with index `local_index` to `parent`, the smallest parent that this rank
-    /// finds. Returns true if no other rank has claimed the vertex before. Otherwise stores the smaller of the two
+    /// Sets the parent of the vertex with index `local_index` on this rank to `parent`, the smallest parent that this
+    /// rank finds. Returns true if no other rank has claimed the vertex before. Otherwise stores the smaller of both
     /// parents, and returns false.
     #[inline]
     fn write(self, local_index: usize, parent: u32) -> bool {
@@ -87,9 +88,9 @@ impl Parents<'_> {
         is_first
     }
 
-    /// Stores a parent that another rank found for this rank's vertex with index `local_index`, unless the vertex
-    /// already has a smaller one. `is_reached` says whether this rank has reached the vertex in this step. Returns
-    /// true if no rank claimed the vertex before.
+    /// Stores `parent`, which another rank proposes for the vertex with index `local_index` on this rank, unless the
+    /// vertex already has a smaller parent. `is_reached` says whether this rank has reached the vertex in this step.
+    /// Returns true if no rank claimed the vertex before.
     #[inline]
     pub fn apply_claim(self, local_index: usize, parent: u32, is_reached: bool) -> bool {
         let cell = &self.cells[local_index];
@@ -100,8 +101,8 @@ impl Parents<'_> {
 }
 
 /// Takes a top-down step over the whole frontier on one thread. `listed` is the list of the frontier's vertices. Sets
-/// the bits of newly reached vertices in `reached`. Appends those that this rank owns to `new`, if given. Calls
-/// `away(vertex, parent)` for those that other ranks own.
+/// the bits of newly reached vertices in `reached`. If `new` is given, appends the newly reached vertices that this
+/// rank owns. Calls `away(vertex, parent)` for those that other ranks own.
 ///
 /// # Errors
 /// Errors of `away`.
@@ -159,8 +160,8 @@ impl ThreadClaims {
         })
     }
 
-    /// Claims the unreached heads of `edges` consecutive edges of the frontier. These start at the first vertex in
-    /// `listed`, after its first `skip` edges. Returns the number of claims.
+    /// Claims the unreached heads of `edges` consecutive edges of the frontier. These edges begin at the first vertex
+    /// in `listed`, after its first `skip` edges. Returns the number of claims.
     pub fn claim(
         &self,
         graph: &CpuGraph<'_>,
@@ -200,8 +201,8 @@ impl ThreadClaims {
         claimed
     }
 
-    /// Marks as reached the vertices that this thread claimed, except those that a thread with a smaller index claimed
-    /// too. `before` contains the claims of these threads.
+    /// Marks the vertices that this thread claimed as reached, except those that a thread with a smaller index claimed
+    /// too. `before` contains the claims of the threads with smaller indices.
     pub fn reach<const RANKS: bool>(
         &self,
         graph: &CpuGraph<'_>,
@@ -238,8 +239,8 @@ impl ThreadClaims {
         found
     }
 
-    /// Clears this thread's claims, except claims of vertices that other ranks own. Returns the number of claims that
-    /// remain.
+    /// Clears the claims of this thread, except claims of vertices that other ranks own. Returns the number of claims
+    /// that remain.
     pub fn forget<const RANKS: bool>(&self, claimed: usize, own: VertexOwnership) -> usize {
         let mut away = 0;
         for pair in self.pairs[..2 * claimed].chunks_exact(2) {
@@ -260,23 +261,23 @@ impl ThreadClaims {
     }
 }
 
-/// The list of a frontier, divided into slices of equal length, with the number of edges before each slice. The slices
-/// are used to find the tail of an edge from the index of the edge.
+/// The list of a frontier, divided into slices of equal length, with the number of edges before each slice. With the
+/// slices, a thread finds the tail of an edge from the index of the edge.
 pub struct Slices<'s> {
-    /// Number of edges before each slice, followed by the total number of edges.
+    /// Number of edges before each slice of the list, followed by the total number of edges.
     pub before: &'s [AtomicU64],
-    /// Number of vertices per slice.
+    /// Number of vertices per slice of the list.
     pub width: usize,
 }
 
 impl Slices<'_> {
-    /// Returns the list indices in the slice with index `slice`, for a list of `length` vertices.
+    /// Returns the range of list indices in the slice with index `slice`, for a list of `length` vertices.
     pub fn range(&self, slice: usize, length: usize) -> Range<usize> {
         (slice * self.width).min(length)..((slice + 1) * self.width).min(length)
     }
 
-    /// Finds the frontier's edge with index `edge`. Returns the list index of the edge's tail, and the index of the
-    /// edge among the tail's edges.
+    /// Finds the edge with index `edge` among all edges of the frontier. Returns the list index of the edge's tail, and
+    /// the index of the edge among the edges of this tail.
     pub fn find(&self, edge: u64, graph: &CpuGraph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
         let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
         let mut skip = edge - self.before[slice].load(Relaxed);

@@ -1,4 +1,4 @@
-//! A level-by-level search by several threads. All threads make the same decisions.
+//! A level-by-level search by several threads, all of which make the same decisions.
 
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, StepSums};
 use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
@@ -16,35 +16,37 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Instant;
 
-/// Number of slices per thread into which the list of the frontier is divided.
+/// Number of slices per thread into which the list of the frontier's vertices is divided.
 const SLICES: usize = 64;
 
-/// A search in progress, shared by the threads of a process.
+/// A search in progress, which the threads of a process share.
 pub struct BfsWalk<'s> {
-    /// The graph, the arrays, and the options of the search.
+    /// The prepared graph, the arrays, and the options of the search.
     search: &'s CpuSearch<'s>,
-    /// Links to the other ranks, if any. Only the first thread communicates with them.
+    /// Links to the other ranks, if there are any. Only the first thread communicates with other ranks.
     exchange: Option<Mutex<&'s mut ClaimExchange>>,
     barrier: Barrier,
     /// Number of bitmap words that threads have claimed so far in a bottom-up step.
     parts: AtomicUsize,
-    /// For each thread, a count of vertices to add to the frontier's list, or of claims of other ranks' vertices.
+    /// For each thread, either the number of vertices that it adds to the frontier's list, or the number of its claims
+    /// of vertices that other ranks own.
     marks: Vec<AtomicU64>,
-    /// Number of edges of the frontier before each slice of its list, followed by the total.
+    /// Number of edges of the frontier before each slice of its list, followed by the total number of edges.
     sums_of_slices: Vec<AtomicU64>,
-    /// Counts of the current step and of the next one. The two elements swap roles after each step.
+    /// Counts of the current step and of the next step. The two elements swap roles after each step.
     sums: [StepSums; 2],
     stopped: AtomicBool,
     /// Number of vertices or edges of a frontier from which all threads take part in a top-down step.
     bound: AtomicU64,
-    /// Frontier after steps that the first thread took alone. The first thread writes it for the other threads.
+    /// The frontier after steps that the first thread took alone. The first thread stores it here for the other
+    /// threads.
     agreed: Mutex<Option<Frontier>>,
-    /// The statistics, and the index of the bitmap that contains all reached vertices. The first thread updates both.
+    /// Statistics of the search, and the index of the bitmap of all reached vertices. The first thread updates both.
     progress: Mutex<(BfsStats, usize)>,
 }
 
 impl<'s> BfsWalk<'s> {
-    /// Starts a search whose frontier is the root.
+    /// Prepares a search. Its first frontier is the root.
     pub fn new(search: &'s CpuSearch<'s>, exchange: Option<&'s mut ClaimExchange>) -> BfsWalk<'s> {
         let threads = search.threads;
         BfsWalk {
@@ -62,12 +64,12 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Returns the statistics, and the index of the bitmap that contains all reached vertices.
+    /// Returns the statistics of the search, and the index of the bitmap that contains all reached vertices.
     pub fn into_searched(self) -> (BfsStats, usize) {
         self.progress.into_inner()
     }
 
-    /// Runs one thread of the search. `parents` receives the parents of this rank's vertices.
+    /// Runs one thread of the search. Writes the parents of the vertices that this rank owns to `parents`.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; errors of other ranks.
@@ -146,20 +148,20 @@ impl<'s> BfsWalk<'s> {
         progress.1 = frontier.known;
     }
 
-    /// Returns true if one thread takes the top-down step from `frontier` alone.
+    /// Returns true if one thread of this rank takes the top-down step from `frontier` alone.
     fn is_for_one(&self, frontier: &Frontier, bound: u64) -> bool {
         self.search.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Returns true if one thread takes the step and writes the next frontier as a list. All ranks get the same
-    /// result.
+    /// Returns true if one thread of each rank takes the step from `frontier` and writes the next frontier as a list.
+    /// All ranks get the same result.
     fn lists(&self, frontier: &Frontier, bound: u64) -> bool {
         let bound = if self.exchange.is_some() { NARROW } else { bound };
         frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Takes top-down steps on the first thread, while the others sleep, as long as [`Self::lists`] returns true.
-    /// Returns the next frontier, which is written as a list. All threads of all ranks must call it.
+    /// Takes top-down steps on the first thread, while the other threads sleep, as long as [`Self::lists`] returns
+    /// true. Returns the next frontier, which is stored as a list. All threads of all ranks must call it.
     fn serial_levels(
         &self,
         thread: usize,
@@ -197,7 +199,8 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Takes a top-down step on this thread, lists the next frontier, and exchanges it with the other ranks.
+    /// Takes a top-down step on this thread alone, writes the next frontier as a list, and exchanges it with the other
+    /// ranks.
     fn narrow_level(
         &self,
         frontier: &Frontier,
@@ -217,7 +220,8 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Sends the other ranks the vertices that this rank reached, and marks the vertices that the other ranks reached.
+    /// Sends the vertices that this rank reached to the other ranks, and marks the vertices that the other ranks
+    /// reached.
     fn send_reached(
         &self,
         frontier: &Frontier,
@@ -240,8 +244,8 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Writes the list of the frontier in ascending order, unless it exists. Also adds the frontier to the bitmap of
-    /// vertices reached before it. All threads must call it.
+    /// Writes the vertices of the frontier as a list in ascending order, unless such a list exists. Also adds them to
+    /// the bitmap of the vertices that were reached before the frontier. All threads must call it.
     fn list(&self, thread: usize, frontier: &mut Frontier) {
         if frontier.is_listed {
             return;
@@ -267,7 +271,8 @@ impl<'s> BfsWalk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Divides the frontier's list into slices, and counts this rank's edges before each. All threads must call it.
+    /// Divides the list of the frontier's vertices into slices, and counts the edges before each slice that this rank
+    /// processes. All threads must call it.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -288,7 +293,8 @@ impl<'s> BfsWalk<'s> {
         slices
     }
 
-    /// Takes a top-down step. Returns true if it listed the next frontier. All threads of all ranks must call it.
+    /// Takes a top-down step. Returns true if it wrote the next frontier as a list. All threads of all ranks must call
+    /// it.
     fn top_down(
         &self,
         thread: usize,
@@ -312,7 +318,7 @@ impl<'s> BfsWalk<'s> {
         Ok(lists)
     }
 
-    /// Takes a top-down step on one thread. Writes the next frontier as a list if `lists` is true.
+    /// Takes a top-down step on one thread. If `lists` is true, writes the next frontier as a list.
     fn serial_step(
         &self,
         lists: bool,
@@ -406,7 +412,7 @@ impl<'s> BfsWalk<'s> {
         outcome
     }
 
-    /// Sends the claims of all threads for vertices of other ranks.
+    /// Sends the claims of all threads for vertices of other ranks to the owners of these vertices.
     fn send_claims(&self, others: &mut ClaimRound<'_>) -> Result<()> {
         for (claims, away) in self.search.arrays.claims.iter().zip(&self.marks) {
             claims.remote_claims(away.load(Relaxed) as usize).try_for_each(|(v, parent)| others.send(v, parent))?;
@@ -414,7 +420,8 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks as reached the vertices of this rank that other ranks claimed. Each thread scans a range of the bitmap.
+    /// Marks the vertices of this rank that other ranks claimed as reached. Each thread scans a range of the bitmap of
+    /// claimed vertices.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];
@@ -426,7 +433,7 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Takes a bottom-up step. It does not write the next frontier as a list.
+    /// Takes a bottom-up step. Does not write the next frontier as a list.
     fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &StepSums, parents: &[AtomicU32]) {
         // The bitmap that includes the frontier is read. The other one is overwritten.
         let (all, known) = (self.search.arrays.bits(frontier.known), self.search.arrays.bits(frontier.known + 1));

@@ -1,4 +1,4 @@
-//! Sizes of the arrays that a search allocates in GPU memory. Plans and runs call the same functions.
+//! Sizes of the arrays that a breadth-first search allocates in GPU memory. Plans and runs call the same functions.
 
 use super::kernel_structs::{BfsState, LevelRecord, MOST_HEADS};
 use super::programs::BFS;
@@ -7,29 +7,29 @@ use crate::graph::direction::Direction;
 
 /// Number of vertices that a warp processes together.
 pub(super) const CHUNK: u64 = constant(BFS.1, "BFS_CHUNK") as u64;
-/// Number of threads per block of a search.
+/// Number of threads per thread block in a search.
 pub(super) const THREADS: u32 = constant(BFS.1, "BFS_THREADS");
-/// Minimum degree of vertices with a 32-bit counter of leaves (neighbours with one edge). Other vertices have a counter
-/// of one byte.
+/// Minimum degree of vertices whose number of leaves is stored in 32 bits. Leaves are neighbours with one edge. For
+/// other vertices one byte is enough.
 pub(super) const MANY: u64 = 256;
 
-/// Maximum number of levels per launch. After each launch the host reads the records of these levels and calls the
-/// cancellation check.
+/// Maximum number of levels per kernel launch. After each launch the host reads the records of these levels and calls
+/// the cancellation check.
 pub(super) const RECORDS: u32 = 1 << 12;
-/// Maximum number of entries of a queue. If a frontier does not fit, the next step is bottom-up.
+/// Maximum number of entries of a queue. If a frontier does not fit in a queue, the next step is bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;
-/// Number of entries of a queue in small graphs. It is enough for every frontier.
+/// Number of entries of a queue in small graphs. It is enough for every frontier of such a graph.
 const SMALL_QUEUED: u64 = 1 << 14;
-/// Minimum number of entries of a queue. It is at least twice the number of slots that a warp expands. A slot is a
-/// neighbour, or a chunk of packed neighbours.
+/// Minimum number of entries of a queue. It is at least twice the number of slots that a warp expands at a time. A slot
+/// is a neighbour, or a chunk of packed (compressed) neighbours.
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
 const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
 
-/// Sizes of the arrays that a search always needs in GPU memory.
+/// Sizes of the arrays that every search needs in GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BfsBufferSizes {
     pub vertices: u64,
-    /// Number of rows in a half.
+    /// Number of rows in a half of the adjacency (smaller or larger neighbours).
     pub rows: u64,
     /// Number of entries of a queue.
     pub capacity: u64,
@@ -37,7 +37,7 @@ pub(super) struct BfsBufferSizes {
 }
 
 impl BfsBufferSizes {
-    /// Returns the sizes for a graph of `vertices` vertices.
+    /// Returns the array sizes for a graph of `vertices` vertices.
     pub fn of(vertices: u64, direction: Direction) -> BfsBufferSizes {
         let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
         BfsBufferSizes { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
@@ -48,8 +48,8 @@ impl BfsBufferSizes {
         self.vertices.div_ceil(CHUNK) * CHUNK / 32
     }
 
-    /// Returns the GPU memory, in bytes, apart from rows and head arrays, if `many` vertices have at least [`MANY`]
-    /// edges.
+    /// Returns the GPU memory, in bytes, that a search needs, not counting adjacency rows and head arrays (first
+    /// neighbours), if `many` vertices have at least [`MANY`] edges.
     pub fn bytes(&self, many: u64) -> u64 {
         let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
         let rows = 2 * slice_bytes::<u32>(self.rows + 1);
@@ -60,18 +60,18 @@ impl BfsBufferSizes {
     }
 }
 
-/// Number of 32-bit words for the vertex bounds that the kernel `bfs_bounds` finds.
+/// Number of 32-bit words for the results of the kernel `bfs_bounds`: the ends of groups of vertices.
 pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 
-/// Returns the minimum GPU memory, in bytes, for searching a graph of `vertices` vertices with `entries` entries per
-/// half. With this minimum, rows stay in host memory.
+/// Returns the minimum GPU memory, in bytes, for searching a graph of `vertices` vertices with `entries` row entries
+/// per half (smaller or larger neighbours). With this minimum, adjacency rows stay in host memory.
 pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     BfsBufferSizes::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
-/// Returns the host memory, in bytes, for rows that do not fit in GPU memory, as `[maximum, minimum]`. Each of `gpus`
-/// GPUs has `gpu_memory` bytes. The minimum applies if the GPUs can access each other's memory, because rows are then
-/// spread over them. Each half has `entries` entries.
+/// Returns the host memory, in bytes, for adjacency rows that do not fit in GPU memory, as `[maximum, minimum]`. Each
+/// of `gpus` GPUs has `gpu_memory` bytes. The minimum applies if the GPUs can access each other's memory, because rows
+/// are then spread over them. Each half of the rows (smaller or larger neighbours) has `entries` entries.
 pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64, gpus: u64) -> [u64; 2] {
     let fit = |entries: u64| {
         let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));

@@ -1,4 +1,4 @@
-//! Checks trees in GPU memory, where searches write them. The kernels are in `kernels/bfs_check.cu`.
+//! Checks breadth-first trees in GPU memory, where searches write them. The kernels are in `kernels/bfs_check.cu`.
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_graph::BfsDeviceGraph;
@@ -8,10 +8,11 @@ use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Workspace, constant};
 use crate::graph::ids::Vertex;
 
-/// Number of words that the kernels report: whether a rule is broken, the depth, and the number of reached vertices.
+/// Number of 32-bit words that the kernels report: whether a rule is broken, the depth of the tree, and the number of
+/// reached vertices.
 const FOUND: u64 = 3;
 
-/// Value in `marks` for a vertex whose level has not been computed yet.
+/// Value that the array `marks` contains for a vertex whose level has not been computed yet.
 const UNKNOWN: u8 = constant(CHECK.text, "UNKNOWN") as u8;
 
 /// Arguments of the kernels that check trees. The layout must match the struct `Check` in `kernels/bfs_check.cu`.
@@ -29,19 +30,20 @@ struct CheckArguments {
 
 const _: () = assert!(size_of::<CheckArguments>() == 112);
 
-/// The kernels that check trees, and their memory.
+/// The kernels that check trees, and the GPU memory that they use.
 pub(super) struct TreeCheck {
     /// Three kernels, in this order: one computes the levels of vertices, one checks edges, and one computes totals.
     kernels: [Kernel; 3],
-    /// The level of each vertex, with flags.
+    /// The level of each vertex in the tree, with flags.
     marks: DeviceSlice<u8>,
     found: DeviceSlice<u32>,
     arguments: CheckArguments,
 }
 
 impl TreeCheck {
-    /// Prepares to check the trees in `parents`. Returns `None` if the host has to check them: the graph is directed,
-    /// its rows are not all in the memory of this GPU, or too little GPU memory is free for one byte per vertex.
+    /// Prepares to check trees whose parents are in the GPU array `parents`. Returns `None` if the host has to check
+    /// them: the graph is directed, its rows are not all in the memory of this GPU, or less than one byte per vertex of
+    /// GPU memory is free.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -73,8 +75,8 @@ impl TreeCheck {
         Ok(Some(TreeCheck { kernels, marks, found, arguments }))
     }
 
-    /// Checks the tree of the last search, which began at `root`. Returns the number of reached vertices and the depth;
-    /// `None` if a rule is broken or the tree has more levels than the kernels can represent.
+    /// Checks the tree that the last search found, which began at `root`. Returns the number of reached vertices and
+    /// the depth; `None` if a rule is broken or the tree has more levels than the kernels can represent.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

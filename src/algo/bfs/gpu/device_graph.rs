@@ -1,4 +1,4 @@
-//! Makes a graph accessible to a GPU: row offsets, rows and first neighbours.
+//! Makes a graph accessible to a GPU: row offsets, adjacency rows and first neighbours.
 #![allow(unsafe_code)] // kernel launches
 
 use super::buffer_sizes::{BOUNDS, BfsBufferSizes};
@@ -21,35 +21,36 @@ use std::ops::Range;
 /// A graph that a GPU can access.
 #[derive(Debug)]
 pub(super) struct BfsDeviceGraph<'a> {
-    /// The graph as kernels see it.
+    /// The graph in the form in which kernels take it as an argument.
     pub graph: BfsGraph,
-    /// Number of slots in all out-rows. A slot is one neighbour or, if rows are packed, one chunk of packed
-    /// neighbours.
+    /// Number of slots in all rows of out-edges. A slot is a neighbour or, if rows are packed (compressed), a chunk of
+    /// packed neighbours.
     pub slots: u64,
-    /// Rows that stay in host memory and that kernels read over the bus.
+    /// Adjacency rows that stay in host memory. Kernels read them over the bus.
     pub on_host: Vec<RowsOnHost<'a>>,
-    /// Whether rows are packed (compressed).
+    /// Whether adjacency rows are packed (compressed).
     pub is_packed: bool,
-    /// Division of each half among the GPUs, if rows are spread over them.
+    /// Division of each half of the rows among the GPUs, if rows are spread over several GPUs.
     pub parts: Option<[RowParts; 2]>,
     /// For each vertex with many edges, the number of neighbours that are leaves (vertices with one edge).
-    /// [`look_ahead`] fills the array.
+    /// [`look_ahead`] fills this array.
     many: DeviceSlice<u32>,
 }
 
-/// Rows of one half in host memory, which kernels read over the bus.
+/// Rows of one half of the adjacency (smaller or larger neighbours) in host memory, which kernels read over the bus.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it keeps what kernels read")]
 pub(super) enum RowsOnHost<'a> {
-    /// Rows that are copied to pinned memory.
+    /// Rows that were copied to pinned memory.
     Pinned(Pinned),
-    /// Packed rows that are pinned in place, without a copy.
+    /// Packed (compressed) rows that were pinned in place, without a copy.
     Packed(Pinned<&'a [u8]>),
 }
 
-/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as fit into GPU memory. If
+/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many of them as fit to GPU memory. If
 /// `spread_over` is given, rows are spread over the GPUs of its ranks, and this GPU stores only its part. `degrees`
-/// contains the degrees of all vertices; it is used only if rows are packed. Call [`look_ahead`] before a search.
+/// contains the degrees of all vertices; it is used only if rows are packed (compressed). Call [`look_ahead`] before a
+/// search.
 pub(super) fn make_resident<'a>(
     workspace: &mut Workspace,
     (halves, degrees): ([&'a BlockStore; 2], &[u32]),
@@ -137,7 +138,8 @@ pub(super) fn make_resident<'a>(
     Ok(placed)
 }
 
-/// Allocates up to `most` head arrays in GPU memory.
+/// Allocates up to `most` head arrays in GPU memory. A head array stores up to four of the first neighbours of each
+/// vertex.
 fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     for k in 0..most.min(MOST_HEADS) {
         let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
@@ -146,7 +148,8 @@ fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     }
 }
 
-/// Computes the same bounds as [`bound`], from degrees, for undirected graphs with packed rows.
+/// Finds the ends of groups of vertices like [`bound`], but from degrees, for undirected graphs with packed
+/// (compressed) rows.
 fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     let upto = |least: u64| {
         let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
@@ -159,9 +162,9 @@ fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     }
 }
 
-/// Finds three kinds of bounds: the exclusive end of the vertices with more than one edge, of those with many edges,
-/// and, for each head array, of those with neighbours in the array. Vertices are in the order of descending degree, so
-/// each of these groups is at the start.
+/// Finds the exclusive ends of groups of vertices: of those with more than one edge, of those with many edges, and, for
+/// each head array, of those with neighbours in the array. Vertices are in the order of descending degree, so each of
+/// these groups is at the start.
 fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
     let queue = &workspace.queue;
@@ -177,7 +180,7 @@ fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     Ok(())
 }
 
-/// Copies the entries with indices `wanted` in one half of the rows to the GPU memory `to`.
+/// Copies the entries with the indices `wanted` in one half of the rows to the GPU array `to`.
 fn upload(
     workspace: &mut Workspace,
     graph: &BlockStore,
@@ -197,9 +200,9 @@ fn upload(
     workspace.uploader.upload(&parts, check_cancelled)?.wait()
 }
 
-/// Fills the arrays of first neighbours, and counts the leaves (vertices with one edge) that are neighbours of each
-/// vertex. All rows must have been copied before, on all GPUs if rows are spread. `scratch` has one 32-bit word per
-/// vertex.
+/// Fills the arrays of first neighbours, and counts the neighbours of each vertex that are leaves (vertices with one
+/// edge). All rows must have been copied before, on all GPUs if rows are spread over several. `scratch` has one 32-bit
+/// word per vertex.
 pub(super) fn look_ahead(
     workspace: &Workspace,
     placed: &BfsDeviceGraph<'_>,
@@ -233,8 +236,8 @@ pub(super) fn look_ahead(
     queue.finish()
 }
 
-/// Returns the error for a graph with so many vertices of large degree that their leaf counts do not fit in GPU
-/// memory.
+/// Returns the error for a graph with so many vertices of large degree that counters of their leaves (neighbours with
+/// one edge) do not fit in GPU memory.
 fn too_small(workspace: &Workspace, sizes: &BfsBufferSizes, graph: &BfsGraph) -> Error {
     let needed = sizes.bytes(graph.many.into());
     match workspace.arena.check_size(needed, super::PURPOSE) {

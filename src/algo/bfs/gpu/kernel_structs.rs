@@ -1,4 +1,4 @@
-//! Rust definitions of the structs in `kernels/bfs.cuh`. The layouts must match.
+//! Rust definitions of the structs in `kernels/bfs.cuh`, which GPU kernels take as arguments. The layouts must match.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use super::programs::BFS;
@@ -6,12 +6,13 @@ use crate::algo::searches::gpu::GpuRows;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
-/// Maximum number of head arrays, each of which stores up to four neighbours per vertex, after the first neighbour.
+/// Maximum number of head arrays. Each of these arrays stores up to four neighbours of a vertex, after the first
+/// neighbour.
 pub(super) const MOST_HEADS: usize = constant(BFS.1, "BFS_MOST_HEADS") as usize;
 /// Maximum number of GPUs that search together.
 pub(super) const MOST_GPUS: usize = constant(BFS.1, "BFS_MOST_GPUS") as usize;
 
-/// A graph in GPU memory, as kernels see it. Addresses are 64-bit numbers.
+/// A graph in GPU memory, in the form in which kernels take it as an argument. Addresses are 64-bit numbers.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BfsGraph {
@@ -28,7 +29,8 @@ pub(super) struct BfsGraph {
     pub wide: [u32; MOST_HEADS + 1],
 }
 
-/// The parts of a half that is spread over several GPUs: the address and the first row of each part.
+/// One half of the rows (smaller or larger neighbours), spread over several GPUs: the address and the first row of each
+/// GPU's part.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SpreadRows {
@@ -36,7 +38,7 @@ pub(super) struct SpreadRows {
     pub first: [u32; MOST_GPUS],
 }
 
-/// A graph whose rows are spread over GPUs.
+/// A graph whose rows are spread over several GPUs.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SpreadGraph {
@@ -44,7 +46,7 @@ pub(super) struct SpreadGraph {
     pub spread: [SpreadRows; 2],
 }
 
-/// Addresses of the arrays of a queue of rows.
+/// GPU addresses of the arrays of a queue. A queue contains the rows of the frontier's vertices.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BfsQueue {
@@ -53,7 +55,7 @@ pub(super) struct BfsQueue {
     pub rows: u64,
 }
 
-/// Addresses and parameters of a search: an argument of the kernels.
+/// Argument of the search kernels: GPU addresses and parameters of a search.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct BfsArguments {
@@ -73,7 +75,7 @@ pub(super) struct BfsArguments {
     pub least_shared: u32,
 }
 
-/// State of a search between launches, in GPU memory.
+/// State of a search, which stays in GPU memory between kernel launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BfsState {
@@ -103,7 +105,7 @@ pub(super) struct LevelRecord {
     pub up: u64,
 }
 
-/// Counts that a GPU sends to another GPU at a barrier, and the sequence number of the barrier.
+/// Counts that a GPU sends to another GPU at a barrier, with the sequence number of the barrier.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BarrierCounts {
@@ -111,8 +113,8 @@ pub(super) struct BarrierCounts {
     pub number: u64,
 }
 
-/// State of the barriers of all GPUs, in the memory of one GPU: the counts that other GPUs report to this GPU, and its
-/// own counts.
+/// State of the barriers of all GPUs, in the memory of one GPU: the counts that other GPUs send to this GPU, and the
+/// counts of this GPU itself.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct GpuBarriers {
@@ -122,7 +124,7 @@ pub(super) struct GpuBarriers {
     pub pieces: u64,
 }
 
-/// Addresses of the bitmaps and barriers of all GPUs that search together.
+/// GPU addresses of the bitmaps and barriers of all GPUs that search together.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct PeerAddresses {
@@ -132,7 +134,7 @@ pub(super) struct PeerAddresses {
     pub gpus: u32,
 }
 
-/// Arguments of the kernels of one GPU, if several GPUs search together.
+/// Arguments of the search kernels on each GPU, if several GPUs search together.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SharedSearch {

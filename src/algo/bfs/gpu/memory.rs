@@ -1,4 +1,4 @@
-//! GPU memory of a search, apart from the graph.
+//! GPU memory of a breadth-first search, not counting the graph.
 
 use super::buffer_sizes::BfsBufferSizes;
 use super::kernel_structs::{BfsQueue, BfsState, GpuBarriers, LevelRecord};
@@ -13,13 +13,13 @@ pub(super) struct BfsMemory {
     /// Two bitmaps of reached vertices.
     pub reached: [DeviceSlice<u32>; 2],
     pub queues: [BfsQueue; 2],
-    /// Barriers of all GPUs; empty for a single GPU.
+    /// State of the barriers of all GPUs; empty if a single GPU searches.
     pub barriers: DeviceSlice<GpuBarriers>,
 }
 
 impl BfsMemory {
-    /// Allocates the arrays in an arena (the GPU memory of a rank). `is_shared` says whether several GPUs search
-    /// together and need barriers.
+    /// Allocates the arrays of a search in an arena (the GPU memory of a rank). `is_shared` says whether several GPUs
+    /// search together and so need barriers.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.

@@ -2,14 +2,14 @@
 //! the GPU and runs the searches.
 //!
 //! GPU memory contains the row offsets, the first neighbours of all vertices, bitmaps, parents and queues: at least 17
-//! bytes per vertex plus the queues ([`least_bytes`]). If rows fit, they are in GPU memory too. Otherwise they stay in
-//! pinned host memory, and kernels read them over the bus. Up to eight *head arrays*, as many as fit, store neighbours
-//! after the first. The first head array stores up to four neighbours per vertex, the next array the next four. Most
-//! vertices find their parent there, so their rows are not read.
+//! bytes per vertex plus the queues ([`least_bytes`]). If adjacency rows fit, they are in GPU memory too. Otherwise
+//! they stay in pinned host memory, and kernels read them over the bus. Up to eight *head arrays*, as many as fit,
+//! store the neighbours that follow the first neighbour. The first head array stores up to four neighbours per vertex,
+//! the next array the next four. Most vertices find their parent there, so their rows are not read.
 //!
 //! One launch runs up to `buffer_sizes::RECORDS` levels of a search. Then the host calls the cancellation check and
-//! launches again. Ranks with one GPU each on one machine search together (`peers`): each GPU stores all rows or, if
-//! they do not fit, rows are spread over the GPUs (`spread`).
+//! launches the kernel again. Ranks with one GPU each on one machine search together (`peers`): each GPU stores all
+//! rows or, if they do not fit, rows are spread over the GPUs (`spread`).
 #![allow(unsafe_code)] // kernel launches
 
 mod buffer_sizes;
@@ -44,41 +44,43 @@ use memory::BfsMemory;
 use peers::PeerGpus;
 use programs::{PACKED, PEERS, PROGRAM, SPREAD};
 
-/// Purpose of the GPU memory, for error messages.
+/// Purpose of the GPU memory, as error messages name it.
 const PURPOSE: &str = "[bfs] on this graph";
 
-/// Default thresholds at which a GPU changes direction. A bottom-up step takes little more time than a check of every
-/// vertex, so it pays off early and for many levels. On an H200, scales 22, 24 and 26 of Graph500 took 0.086, 0.186 and
-/// 0.62 ms per root with this alpha; 0.086, 0.19 and 0.69 ms with 32; and 0.095, 0.20 and 0.63 ms with 128.
+/// Default thresholds at which a GPU search changes direction. A bottom-up step takes little more time than a check of
+/// every vertex, so it pays off early and for many levels. On an H200, searches of Graph500 scales 22, 24 and 26 took
+/// 0.086, 0.186 and 0.62 ms with this alpha; 0.086, 0.19 and 0.69 ms with 32; and 0.095, 0.20 and 0.63 ms with 128.
 pub const SWITCH: Switch = Switch { alpha: 64.0, beta: 1024.0 };
 
-/// Parameters that do not change any result. Tests change them to reach, in small graphs, code that otherwise only
-/// large graphs reach.
+/// Parameters of a search that do not change any result. Tests change them to reach, in small graphs, code that
+/// otherwise only large graphs reach.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Thresholds at which the direction changes.
+    /// Thresholds at which the search changes direction.
     pub switch: Switch,
     /// Maximum number of thread blocks.
     pub blocks: u32,
-    /// Maximum number of levels per launch.
+    /// Maximum number of levels per kernel launch.
     pub records: u32,
-    /// Maximum number of entries of a queue; raised to `buffer_sizes::LEAST_QUEUED` if it is smaller.
+    /// Maximum number of entries of a queue. A smaller value than `buffer_sizes::LEAST_QUEUED` is raised to it.
     pub queued: u64,
     /// Maximum number of head arrays. A head array stores up to four neighbours of each vertex, after the first
     /// neighbour.
     pub heads: usize,
-    /// Whether rows stay in host memory even if they fit in GPU memory.
+    /// Whether adjacency rows stay in host memory even if they fit in GPU memory.
     pub rows_on_host: bool,
-    /// Whether rows are spread over the GPUs that search together even if all rows fit on each.
+    /// Whether adjacency rows are spread over the GPUs that search together even if all rows fit on each GPU.
     pub rows_spread: bool,
-    /// Minimum number of frontier edges from which a top-down step may omit the queue of reached vertices. The step
-    /// omits the queue if the next step is likely to be bottom-up. With fewer edges, writing a queue costs little.
+    /// Minimum number of frontier edges from which a top-down step may omit the queue of the vertices that it reaches.
+    /// The step omits this queue if the next step is likely to be bottom-up. With fewer edges, writing the queue costs
+    /// little.
     pub least_unqueued: u32,
     /// Base of the threshold, in edges, from which GPUs that search together divide a frontier among themselves. The
-    /// threshold is this number plus one edge for every 32 vertices. Below it, each GPU follows all edges of the
-    /// frontier.
+    /// threshold is this number plus one edge for every 32 vertices. Below the threshold, each GPU follows all edges of
+    /// the frontier.
     pub least_shared: u32,
-    /// Index assigned to the first entry of each half. Tests set it to reach indices that need more than 32 bits.
+    /// Index assigned to the first entry of each half of the rows. A test sets it to reach indices that need more than
+    /// 32 bits.
     pub first_entry: u64,
 }
 
@@ -110,17 +112,18 @@ pub struct GpuSearch<'a> {
     direction: Direction,
     search: kernel_structs::BfsArguments,
     memory: BfsMemory,
-    /// Link to the GPUs of the other ranks, if they search together.
+    /// Links to the GPUs of the other ranks, if they search together with this one.
     peer_gpus: Option<PeerGpus<'a>>,
     /// CUDA events at the start and the end of a search.
     clock: [Event; 2],
-    /// Kernels that check trees; `None` if the host checks trees.
+    /// Kernels that check trees on the GPU; `None` if the host checks them.
     tree_check: Option<TreeCheck>,
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Makes a graph accessible to the GPU of `lease`. The graph must have both halves of its rows. If `peer_access` is
-    /// given, the GPUs of all ranks search together, and the call is collective. Otherwise the GPU searches alone.
+    /// Makes a graph accessible to the GPU of `lease`. The graph must have both halves of its rows (smaller and larger
+    /// neighbours). If `peer_access` is given, the GPUs of all ranks search together, and the call is collective.
+    /// Otherwise this GPU searches alone.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU or host memory is too small, with the smallest limit that works; [`Error::Usage`] for
@@ -167,8 +170,8 @@ impl<'a> GpuSearch<'a> {
         Self::join(Self::open(of, lease, tuning, budget, check_cancelled, peer_access), peer_access)
     }
 
-    /// Checks `parents`, one element per vertex, like the tree of a search from `root` ([`Search::check`]). If the
-    /// tree is correct, returns the number of reached vertices and the depth.
+    /// Checks `parents`, with one element per vertex, as if a search from `root` had found them ([`Search::check`]). If
+    /// they form a correct tree, returns the number of reached vertices and the depth.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -180,7 +183,7 @@ impl<'a> GpuSearch<'a> {
         check.run(&self.gpu.workspace, root)
     }
 
-    /// Exchanges memory addresses between the ranks whose GPUs search together, if all of these ranks opened the graph.
+    /// Exchanges GPU addresses between the ranks whose GPUs search together, if all of these ranks opened the graph.
     /// Collective if `peer_access` is given.
     fn join(opened: Result<Self>, peer_access: Option<PeerAccess<'a>>) -> Result<Self> {
         let peer_gpus = peer_access.and_then(|peer_access| PeerGpus::join(peer_access.memory, opened.as_ref().ok()));
@@ -281,7 +284,7 @@ impl<'a> GpuSearch<'a> {
         })
     }
 
-    /// Launches the search kernel until the search is finished. Returns the records of all levels.
+    /// Launches the search kernel until the search from `root` is finished. Returns the records of all levels.
     fn launch_all(&mut self, root: Vertex) -> Result<Vec<LevelRecord>> {
         let queue = &self.gpu.workspace.queue;
         let mut records = Vec::new();
@@ -327,8 +330,8 @@ impl<'a> GpuSearch<'a> {
         Ok(records)
     }
 
-    /// Converts the records of a search from `root` to levels. Kernels count a leaf (a vertex with one edge) when they
-    /// process its neighbour. So the leaves of a level are in the record of the previous level.
+    /// Converts the records of a search from `root` to statistics of levels. Kernels count a leaf (a vertex with one
+    /// edge) when they process its neighbour. So the leaves of a level are in the record of the previous level.
     fn levels(&self, root: Vertex, mut records: Vec<LevelRecord>, seconds: f64) -> Vec<BfsLevel> {
         let graph = &self.placed.graph;
         // The root is counted as a leaf of its neighbour.

@@ -21,26 +21,26 @@ type Addresses = [u64; 6];
 #[derive(Clone, Copy)]
 pub struct PeerAccess<'a> {
     pub(super) memory: PeerMemory<'a>,
-    /// Whether rows are spread over the GPUs, because no GPU's memory can store all rows.
+    /// Whether adjacency rows are spread over the GPUs, because no GPU's memory can store all rows.
     pub(super) is_spread: bool,
 }
 
 /// Links to the other GPUs that search together with this one.
 pub(super) struct PeerGpus<'a> {
-    /// The ranks whose GPUs search.
+    /// Communicator of the ranks whose GPUs search together.
     pub comm: &'a Comm,
     peers: PeerAddresses,
-    /// Address of the array on the GPU of rank 0 that receives all parents.
+    /// Address of the array on the GPU of rank 0 into which all GPUs write their parents.
     gathered: u64,
-    /// Location of each GPU's rows, if rows are spread over the GPUs.
+    /// Location of each GPU's part of the rows, if rows are spread over the GPUs.
     pub spread: Option<[SpreadRows; 2]>,
     barrier: Kernel,
     gather: Kernel,
 }
 
 impl<'a> PeerGpus<'a> {
-    /// Exchanges the memory addresses of the GPUs of all ranks. If `mine` is `None` on any rank, returns `None` on all
-    /// ranks. Collective: all ranks must call it.
+    /// Exchanges the GPU addresses of all ranks. If `mine` is `None` on any rank, returns `None` on all ranks.
+    /// Collective: all ranks must call it.
     pub fn join(memory: PeerMemory<'a>, mine: Option<&GpuSearch<'_>>) -> Option<Result<PeerGpus<'a>>> {
         let addresses = mine.map(|search| {
             let [even, odd] = search.search.reached;
@@ -72,12 +72,13 @@ impl<'a> PeerGpus<'a> {
         Ok(PeerGpus { comm, peers, gathered, spread, barrier: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
     }
 
-    /// Returns the arguments of the kernels for several GPUs: `search`, and the addresses of the other GPUs' memory.
+    /// Returns the arguments of the kernels that run on several GPUs: `search`, and the addresses of the other GPUs'
+    /// memory.
     pub fn shared(&self, search: BfsArguments) -> SharedSearch {
         SharedSearch { search, peers: self.peers }
     }
 
-    /// Launches a barrier: this GPU waits until all GPUs have reached it.
+    /// Launches a kernel that waits at a barrier until all GPUs have reached it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -116,9 +117,9 @@ impl<'a> PeerGpus<'a> {
 }
 
 /// Returns access to the GPU memory of all ranks if their GPUs can search together. `halves` are the lower and the
-/// upper half of the rows. The ranks must use different GPUs of one machine that can access each other's memory, and
-/// the memory of each GPU must be large enough for all rows or for the GPU's part of them. Otherwise logs why the GPU
-/// of rank 0 searches alone, and returns `None`. Collective, on ranks that have a GPU.
+/// upper half of the rows. The ranks must use different GPUs of one machine that can access each other's memory. The
+/// memory of each GPU must be large enough for all rows, or for the GPU's part of them. Otherwise logs why the GPU of
+/// rank 0 searches alone, and returns `None`. Collective, on ranks that have a GPU.
 pub fn peer_access<'a>(
     peers: &'a gpu::Peers,
     workspace: &Workspace,
@@ -160,8 +161,8 @@ pub fn peer_access<'a>(
     alone("GPUs have no room for all rows together")
 }
 
-/// Returns the memory, in bytes, that a GPU needs for a search by several GPUs. `entries` contains the number of
-/// entries in the GPU's part of the lower half and of the upper half.
+/// Returns the GPU memory, in bytes, that each GPU needs for a search by several GPUs. `entries` contains the numbers
+/// of row entries in the GPU's part of the lower half and of the upper half.
 fn least_bytes(halves: [&BlockStore; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();
     let vertices = halves[0].layout.rows() >> direction.shift();

@@ -1,4 +1,4 @@
-//! The GPU programs that a search launches.
+//! The CUDA programs that breadth-first searches launch.
 
 use crate::algo::searches;
 use crate::algo::searches::gpu::{BLOCK_SCAN, GRID_BARRIER, ROWS};
@@ -17,37 +17,38 @@ const TOGETHER: (&str, &str) = ("bfs_peers.cu", include_str!("../../../../kernel
 const HEADERS: &[(&str, &str)] =
     &[COMMON, BLOCK_SCAN, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS, TOGETHER];
 
-/// GPU program for a search on one GPU.
+/// CUDA program for a search on one GPU.
 pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "bfs.cu", text: include_str!("../../../../kernels/bfs.cu"), headers: HEADERS };
 
-/// GPU program for a search by several GPUs, each of which stores all rows.
+/// CUDA program for a search by several GPUs, each of which stores all rows.
 pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: HEADERS };
 
-/// GPU program for rows that are spread over several GPUs. It searches, and fills the arrays of first neighbours.
+/// CUDA program for adjacency rows that are spread over several GPUs. It fills the arrays of first neighbours, and
+/// searches.
 pub(super) static SPREAD: ProgramSource =
     ProgramSource { name: "bfs_spread.cu", text: include_str!("../../../../kernels/bfs_spread.cu"), headers: HEADERS };
 
-/// GPU program that prepares a graph before any search.
+/// CUDA program that prepares a graph before the first search.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "bfs_prepare.cu",
     text: include_str!("../../../../kernels/bfs_prepare.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, HEADS],
 };
 
-/// GPU program for packed rows. It searches, and fills the arrays of first neighbours.
+/// CUDA program for packed (compressed) adjacency rows. It fills the arrays of first neighbours, and searches.
 pub(super) static PACKED: ProgramSource =
     ProgramSource { name: "bfs_packed.cu", text: include_str!("../../../../kernels/bfs_packed.cu"), headers: HEADERS };
 
-/// GPU program that checks trees.
+/// CUDA program that checks breadth-first trees.
 pub(super) static CHECK: ProgramSource = ProgramSource {
     name: "bfs_check.cu",
     text: include_str!("../../../../kernels/bfs_check.cu"),
     headers: &[COMMON, ROWS],
 };
 
-/// Returns the GPU programs that a search on the GPUs of `ranks` ranks may launch, in the order of their use. `checks`
-/// says whether trees are checked.
+/// Returns the CUDA programs that a search on the GPUs of `ranks` ranks may launch, in the order in which they are
+/// used. `checks` says whether trees are checked.
 pub fn programs(ranks: usize, checks: bool) -> Vec<&'static ProgramSource> {
     let mut programs = vec![&searches::gpu::PROGRAM, &PREPARE, &PROGRAM];
     match ranks {
@@ -57,5 +58,5 @@ pub fn programs(ranks: usize, checks: bool) -> Vec<&'static ProgramSource> {
     programs
 }
 
-/// GPU programs for graphs that fit neither the GPU nor the host unless they are packed.
+/// CUDA programs for graphs that fit neither in GPU memory nor in host memory unless they are packed (compressed).
 pub static RARE_PROGRAMS: [&ProgramSource; 1] = [&PACKED];

@@ -1,23 +1,24 @@
-//! Division of the rows among GPUs that search together, because no GPU's memory can store all rows.
+//! Division of the adjacency rows among GPUs that search together, if no GPU's memory can store all rows.
 //!
-//! Each GPU stores a range of consecutive whole rows of each half. All ranges have about the same number of entries.
-//! Kernels read other rows from the memory of the other GPUs (`half_of` in `kernels/bfs.cuh`).
+//! Each GPU stores a range of consecutive whole rows of each half (smaller and larger neighbours). All ranges have
+//! about the same number of entries. Kernels read other rows from the memory of the other GPUs (`half_of` in
+//! `kernels/bfs.cuh`).
 
 use super::kernel_structs::{MOST_GPUS, SpreadRows};
 use crate::graph::block_store::BlockStore;
 use std::ops::Range;
 
-/// Division of the rows of a half into parts: a range of consecutive rows for each GPU.
+/// Division of one half of the adjacency rows into parts: a range of consecutive rows for each GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowParts {
     /// The first row of each part.
     first: Vec<u32>,
-    /// Number of entries before each part, followed by the total number of entries.
+    /// Number of row entries before each part, followed by the total number of entries.
     before: Vec<u64>,
 }
 
 impl RowParts {
-    /// Divides the rows of a half among `gpus` GPUs, in the same way on all ranks.
+    /// Divides the rows of a half among `gpus` GPUs. All ranks get the same division.
     pub fn of(half: &BlockStore, gpus: usize) -> RowParts {
         let entries = half.edges();
         let (mut first, mut before) = (vec![0], vec![0]);
@@ -43,19 +44,19 @@ impl RowParts {
         RowParts { first, before }
     }
 
-    /// Returns the range of entries in the part of the GPU with index `gpu`.
+    /// Returns the range of row entries in the part of the GPU with index `gpu`.
     pub fn entries(&self, gpu: usize) -> Range<u64> {
         self.before[gpu]..self.before[gpu + 1]
     }
 
-    /// Returns the number of entries of the largest part.
+    /// Returns the number of row entries in the largest part.
     pub fn most(&self) -> u64 {
         self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// Returns the parts in the format that kernels read. `entries` contains a base address for each GPU. Entry `i` of
-    /// the half, if this GPU stores it, lies `i` entries after the base. The base itself may lie outside the GPU's
-    /// memory.
+    /// Returns the parts in the format that kernels read. `entries` contains a base address for each GPU. If a GPU
+    /// stores entry `i` of the half, the entry lies `i` entries after this GPU's base. The base itself may lie outside
+    /// the GPU's memory.
     pub fn spread(&self, entries: &[u64]) -> SpreadRows {
         let mut spread = SpreadRows { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);

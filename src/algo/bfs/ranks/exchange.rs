@@ -1,9 +1,9 @@
-//! Messages of a search by several ranks. A rank that reaches another rank's vertex sends a claim to the owner. After
-//! each step, every rank sends the vertices that it reached to all other ranks.
+//! Messages between the ranks in a search. A rank that reaches another rank's vertex sends a claim to the owner of the
+//! vertex. After each step, every rank sends the vertices that it reached to all other ranks.
 //!
-//! Messages consist of 64-bit words. A claim is a vertex and its parent. A message about reached vertices starts with
-//! a format code and the counts of the sending rank. They are followed by a list of vertices, two per word, or by a
-//! bitmap of the vertices that the rank owns, whichever is shorter.
+//! Messages consist of 64-bit words. A claim is a vertex and its proposed parent. A message about reached vertices
+//! starts with a format code and the counts of the sending rank. They are followed by a list of vertices, two per word,
+//! or by a bitmap of the vertices that the rank owns, whichever is shorter.
 
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::graph::CpuGraph;
@@ -24,16 +24,17 @@ const LIST: u64 = 0;
 const BITS: u64 = 1;
 /// Number of words before the vertices in a message about reached vertices: the format code and four counts.
 const HEADER: usize = 5;
-/// Prefetch distance, in claims.
+/// Prefetch distance, in claims of a message.
 const PREFETCH_DISTANCE: usize = 16;
-/// Number of claims that are collected for one rank before they are sent.
+/// Number of claims that are collected for a rank before they are sent to it.
 const PIECE: usize = 1 << 8;
 
-/// Exchange of claims and of reached vertices between a rank and the other ranks.
+/// Exchange of claims and of reached vertices between this rank and the other ranks. A claim is a vertex and its
+/// proposed parent.
 pub struct ClaimExchange {
     /// Links to the other ranks.
     pub ranks: RankExchange,
-    /// Claims collected for each rank.
+    /// For each rank, the claims that are collected for it.
     pieces: Vec<Vec<u64>>,
     /// Buffer for a message to all ranks.
     message: Buffer<u64>,
@@ -45,14 +46,14 @@ fn claims_bytes(ranks: usize) -> u64 {
     8 * (PIECE * ranks) as u64
 }
 
-/// Returns the maximum length, in words, of a message about reached vertices. This length is also enough after a narrow
-/// step (a step of few edges), when ranks always send a list.
+/// Returns the maximum length, in 64-bit words, of a message about reached vertices. This length is also enough after a
+/// narrow step (a step of few edges), when ranks always send a list.
 fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
 
-/// Returns the host memory, in bytes, that a [`ClaimExchange`] needs on a rank in a job on `nodes` machines. `own` says
-/// which vertices the rank owns.
+/// Returns the host memory, in bytes, that a [`ClaimExchange`] takes on each rank of a job on `nodes` machines. `own`
+/// says which vertices the rank owns.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     let ranks = own.ranks;
     RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64
@@ -70,14 +71,14 @@ impl ClaimExchange {
         Ok(ClaimExchange { ranks, pieces, message, exchanged: RankTraffic::default() })
     }
 
-    /// Returns the traffic with other ranks since the last call, and resets it to 0.
+    /// Returns the statistics of the exchange with other ranks since the last call, and resets them to 0.
     pub fn take_exchanged(&mut self) -> RankTraffic {
         std::mem::take(&mut self.exchanged)
     }
 
-    /// Begins the exchange of claims in a top-down step. If another rank claims a vertex of this rank, the exchange
-    /// writes the parent to `parents`; the caller must set the vertex's bit in `reached`. In a narrow step (a step of
-    /// few edges), the exchange also lists the claimed vertices. Collective: all ranks must call it.
+    /// Begins the exchange of claims in a top-down step. If another rank claims a vertex that this rank owns, the
+    /// exchange writes the parent to `parents`; the caller must set the vertex's bit in `reached`. In a narrow step (a
+    /// step of few edges), the exchange also lists the claimed vertices. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -94,10 +95,10 @@ impl ClaimExchange {
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
 
-    /// Sends all ranks the list or bitmap of this rank's vertices that a step reached, and sets the bits of the
-    /// vertices that other ranks reached. Returns the sum of the counts of all ranks. After a narrow step (a step of
-    /// few edges), also returns the vertices that other ranks reached and whose rows all ranks share. Collective: all
-    /// ranks must call it.
+    /// Sends the vertices that a step reached on this rank to all other ranks, as a list or as a bitmap, and sets the
+    /// bits of the vertices that other ranks reached. Returns the sum of the counts of all ranks. After a narrow step
+    /// (a step of few edges), also returns the vertices that other ranks reached and whose rows the ranks divide among
+    /// themselves. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -153,22 +154,22 @@ impl ClaimExchange {
     }
 }
 
-/// The vertices that a step reached on this rank, and the counts of the step.
+/// The vertices that a step reached on this rank, and the counts of the step on this rank.
 pub struct StepReached<'s> {
-    /// The graph that is searched.
+    /// The graph that the ranks search.
     pub graph: &'s CpuGraph<'s>,
     /// Counts of the step on this rank.
     pub sums: StepCounts,
-    /// Bitmap of the vertices reached before the step. After a narrow step it includes the vertices that the step
-    /// reached.
+    /// Bitmap of the vertices that were reached before the step. After a narrow step (a step of few edges) it also
+    /// contains the vertices that the step reached.
     pub before: &'s [AtomicU64],
-    /// Bitmap of all vertices reached so far.
+    /// Bitmap of all vertices that were reached so far.
     pub now: &'s [AtomicU64],
-    /// List of the vertices that the step reached; `None` unless the step is narrow (has few edges).
+    /// List of the vertices that the step reached; `None` unless the step is narrow (a step of few edges).
     pub list: Option<&'s [AtomicU32]>,
 }
 
-/// Exchange of the claims of one step. It processes incoming claims while it sends.
+/// Exchange of the claims of one step. Processes incoming claims while it sends claims.
 pub struct ClaimRound<'x> {
     round: Round<'x, u64>,
     pieces: &'x mut [Vec<u64>],
@@ -177,7 +178,8 @@ pub struct ClaimRound<'x> {
 }
 
 impl ClaimRound<'_> {
-    /// Queues a claim of vertex `v` for the owner of `v`. Sends the queued claims when they fill a message.
+    /// Collects a claim of vertex `v` for the owner of `v`. Sends the collected claims once there are enough for a
+    /// message.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -198,8 +200,8 @@ impl ClaimRound<'_> {
         Ok(())
     }
 
-    /// Sends the remaining claims, and processes the claims from all ranks. Returns the counts of vertices that only
-    /// other ranks claimed. In a narrow step (a step of few edges), also returns the vertices that other ranks
+    /// Sends the remaining claims, and processes the claims from all ranks. Returns the counts of the vertices that
+    /// only other ranks claimed. In a narrow step (a step of few edges), also returns the vertices that other ranks
     /// claimed.
     ///
     /// # Errors
@@ -214,7 +216,7 @@ impl ClaimRound<'_> {
     }
 }
 
-/// Processes the claims of this rank's vertices that arrive from other ranks.
+/// Processes the claims that arrive from other ranks, for vertices that this rank owns.
 struct ArrivingClaims<'x> {
     graph: &'x CpuGraph<'x>,
     reached: &'x [AtomicU64],
@@ -250,7 +252,7 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) | u64::from(second) << 32
 }
 
-/// Progress in reading a message from one rank.
+/// Progress in reading a message from one rank, which arrives in parts.
 #[derive(Clone, Default)]
 struct Incoming {
     words: usize,
@@ -259,7 +261,7 @@ struct Incoming {
 
 impl Incoming {
     /// Reads the next words of a message. Calls `header(index, word)` for each header word after the format code.
-    /// Returns (index in the message body of the first word after the header, words after the header).
+    /// Returns the words that follow the header, and the index of the first of them in the message body.
     fn rest<'w>(&mut self, words: &'w [u64], mut header: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
         let head = HEADER.saturating_sub(self.words).min(words.len());
         for (number, &word) in (self.words..).zip(&words[..head]) {
@@ -271,7 +273,7 @@ impl Incoming {
     }
 }
 
-/// Writes vertices to `words` as a list, two per word. Returns the number of words.
+/// Writes vertices to `words` as a list, two per word. Returns the number of words written.
 fn put_list(vertices: impl Iterator<Item = u32>, words: &mut [u64]) -> usize {
     let mut count = 0;
     for v in vertices {

@@ -1,14 +1,15 @@
 //! Breadth-first search by the ranks of a job, each of which owns some of the vertices.
 //!
 //! Each rank searches like a single process ([`super::cpu`]). It finds parents only for the vertices that it owns, but
-//! has bitmaps of all reached vertices. In a top-down step, a rank follows the edges of the frontier's vertices that
-//! it owns, and sends claims to the owners of the neighbours. After every step, ranks send each other the vertices
-//! that they reached (`exchange`). Long rows are shared by all ranks.
+//! has bitmaps of all reached vertices. In a top-down step, a rank follows the edges of the frontier's vertices that it
+//! owns, and sends claims (vertices with proposed parents) to the owners of the neighbours. After every step, ranks
+//! send each other the vertices that they reached (`exchange`). In top-down steps, ranks divide long rows among
+//! themselves.
 //!
-//! Blocks of consecutive vertices are assigned to the ranks in turn (round-robin), because vertices are in the order
-//! of degree. Suppose instead that the first of two ranks owned the first half of the vertices of a Kronecker graph.
-//! Its rows would contain 97 % of all entries, and the other rank would wait for it in top-down steps. If each rank
-//! owned half of the entries, the first rank would own 4 % of the vertices, and it would wait in bottom-up steps.
+//! Blocks of consecutive vertices are assigned to the ranks in turn (round-robin), because vertices are in the order of
+//! descending degree. Suppose instead that the first of two ranks owned the first half of the vertices of a Kronecker
+//! graph. Its rows would contain 97 % of all entries, and the other rank would wait for it in top-down steps. If each
+//! rank owned half of the entries, the first rank would own 4 % of the vertices, and it would wait in bottom-up steps.
 
 pub(super) mod exchange;
 
@@ -27,20 +28,20 @@ use std::time::Instant;
 pub struct RankedSearch<'a> {
     search: CpuSearch<'a>,
     exchange: ClaimExchange,
-    /// Parents of this rank's vertices.
+    /// Parents of the vertices that this rank owns.
     parents: Buffer<u32>,
 }
 
 /// Returns the host memory of a rank, in bytes, as `[maximum, minimum]`: the most that searches by `threads` threads
-/// use, and the least that they need, not counting the parents of all vertices. `entries` is the total number of row
-/// entries. `own` is the ownership of rank 0, which owns the most vertices.
+/// use, and the least that they need, not counting the parents of all vertices. `entries` is the number of row entries
+/// in the graph. `own` describes the vertices that rank 0 owns, because no rank owns more.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
     cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Prepares to search a graph, as [`CpuSearch::new`] does. `switch` and `on_disk` must be the same on all ranks.
-    /// Collective: all ranks must call it.
+    /// Prepares to search a graph, as [`CpuSearch::new`] does, but together with the other ranks. `switch` and
+    /// `on_disk` must be the same on all ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.

@@ -1,10 +1,10 @@
-//! Copies results from a GPU to the host, with several threads and through pinned memory.
+//! Copies results from a GPU to the host through pinned memory, with several threads.
 
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Uploader};
 use crate::process::threads::on_threads;
 
-/// Copies the slice `from` of GPU memory to `to`. `element` creates an element of `to` from `W` 32-bit words.
+/// Copies the slice `from` of GPU memory to `to`. `element` makes an element of `to` from `W` 32-bit words.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -23,9 +23,9 @@ pub fn fetch<T: Send, const W: usize>(
     )
 }
 
-/// Copies the slice `from` of GPU memory to the host, with several threads. The slice has `elements` elements of `W`
-/// 32-bit words. `divide(n)` must return the destinations of the elements in chunks of `n` (the last may be shorter).
-/// Calls `take` with each destination and the words of its element.
+/// Copies the slice `from` of GPU memory to the host, with several threads. The slice consists of `elements` elements
+/// of `W` 32-bit words each. `divide(n)` must return the destinations of the elements in chunks of `n` (the last chunk
+/// may be shorter). Calls `take` with the destination and the words of each element.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -49,11 +49,11 @@ pub fn receive<P: Iterator + Send, I: Iterator<Item = P>, const W: usize>(
     })
 }
 
-/// Combines two 32-bit words, the low word first, into a 64-bit number.
+/// Combines two 32-bit words, of which the low word comes first, into a 64-bit number.
 #[inline]
 pub fn joined([low, high]: [u32; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// Minimum number of elements per thread.
+/// Minimum number of elements that each thread copies.
 const LEAST_SHARE: usize = 1 << 16;

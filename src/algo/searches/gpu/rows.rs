@@ -1,4 +1,4 @@
-//! Row offsets of a graph in GPU memory, and rows in pinned host memory, which kernels read over the bus.
+//! Row offsets of a graph in GPU memory, and adjacency rows in pinned host memory, which kernels read over the bus.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{CancelCheck, PROGRAM, ROWS};
@@ -9,20 +9,21 @@ use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
 
-/// Maximum number of crossings that [`GpuRows`] stores. A crossing is the first row that begins at or after a multiple
-/// of 2^32 entries.
+/// Maximum number of crossings that a [`GpuRows`] stores. A crossing is the first row that begins at or after a
+/// multiple of 2^32 entries.
 const MOST_CROSSINGS: usize = constant(ROWS.1, "MOST_CROSSINGS") as usize;
 
-/// Number of bytes that a thread copies to pinned memory at a time.
+/// Number of bytes of rows that a thread copies to pinned memory at a time.
 const PIECE: usize = 4 << 20;
 
 /// Adjacency rows that a GPU can read. The memory layout must match `RowsOf` in `kernels/rows.cuh`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct GpuRows {
-    /// GPU address of the array of row offsets (the low 32 bits of each). Its last element is the end of the last row.
+    /// GPU address of the array of row offsets, of which it contains the low 32 bits. The last element is the end of
+    /// the last row.
     pub starts: u64,
-    /// Address of the entries, in GPU memory or in pinned host memory.
+    /// Address of the row entries, which are in GPU memory or in pinned host memory.
     pub entries: u64,
     crossings: u32,
     crossing: [u32; MOST_CROSSINGS],
@@ -44,9 +45,9 @@ impl GpuRows {
     }
 }
 
-/// Copies the row offsets of `graph`, the lower or upper half of the adjacency, to the GPU. Converts offsets within a
-/// block to offsets within the half, and adds `before`. If rows are packed (compressed), offsets count chunks of packed
-/// neighbours instead of entries.
+/// Copies the row offsets of `graph`, the lower half (smaller neighbours) or the upper half (larger neighbours) of the
+/// adjacency, to the GPU. Converts offsets within a block to offsets within the half, and adds `before`. If rows are
+/// packed (compressed), offsets count chunks of packed neighbours instead of entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks; errors
@@ -101,8 +102,8 @@ pub fn place_starts(
     Ok(half)
 }
 
-/// Computes the offsets of whole rows. Each is the sum of the row's offsets in the lower and in the upper half. The
-/// first row starts after `before` entries.
+/// Computes the offsets of whole rows on the GPU. Each offset is the sum of the row's offsets in the lower half
+/// (smaller neighbours) and in the upper half (larger neighbours). The first row starts after `before` entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`].
@@ -132,7 +133,7 @@ pub fn join_starts(
     Ok(joined)
 }
 
-/// Copies the entries (neighbours) of one half of the adjacency to pinned host memory.
+/// Copies the row entries of one half of the adjacency (smaller or larger neighbours) to pinned host memory.
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Lost`]; errors of reading blocks; errors of `check_cancelled`.
@@ -159,8 +160,8 @@ pub fn pin(
     Ok(pinned)
 }
 
-/// Yields `(b, before, entries)` for each block of `graph` that has entries: its index, the number of entries in
-/// earlier blocks, and the number of its own entries.
+/// Yields `(b, before, entries)` for each block of `graph` that has row entries: the index of the block, the number of
+/// entries in all earlier blocks, and the number of entries in the block.
 pub fn targets(graph: &BlockStore) -> impl Iterator<Item = (usize, u64, u64)> {
     let before = (0..graph.len()).scan(0, |end, b| {
         let before = *end;

@@ -1,37 +1,37 @@
-//! Communication between the ranks of a search: links that stay open, barriers, sums, and gathering parents on rank 0.
-//! The algorithm decides what ranks send to each other in a step.
+//! Communication between the ranks that search together: links that stay open, barriers, sums, and gathering parents on
+//! rank 0. The algorithm decides what ranks send to each other in a step.
 
 use super::VertexOwnership;
 use crate::comm::{Comm, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Reservation};
 
-/// Total size in bytes of all links of a rank.
+/// Total size, in bytes, of the buffers for all links of a rank.
 const LINKS: usize = 4 << 20;
-/// Minimum and maximum size of one link in bytes.
+/// Minimum and maximum size, in bytes, of the buffers for the link between two ranks.
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
 /// Open links of a rank to all other ranks of a search.
 pub struct RankExchange {
     /// Assignment of vertices to the ranks that own them.
     pub ownership: VertexOwnership,
-    /// Exchanges messages with the other ranks over the links, in rounds.
+    /// Rounds in which this rank exchanges messages with the other ranks.
     pub rounds: Rounds,
     _reserved: Reservation,
 }
 
-/// Returns the size in bytes of the link between two ranks, if there are `ranks` ranks.
+/// Returns the size, in bytes, of the buffers for the link between two ranks, if there are `ranks` ranks.
 fn link(ranks: usize) -> usize {
     (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1])
 }
 
 impl RankExchange {
-    /// Returns the host memory in bytes for the links of one rank, if `ranks` ranks run on `nodes` machines.
+    /// Returns the host memory, in bytes, for the links of one rank, if `ranks` ranks run on `nodes` machines.
     pub fn bytes(ranks: usize, nodes: usize) -> u64 {
         Rounds::bytes(link(ranks), ranks, nodes)
     }
 
-    /// Opens links between all ranks. Reserves [`Self::bytes`] for the links, and `messages` bytes in addition.
+    /// Opens links between all ranks. Reserves [`Self::bytes`] for the links, and `messages` bytes more for messages.
     /// Collective: all ranks must call it.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl RankExchange {
         self.rounds.any(false).map(drop)
     }
 
-    /// Returns the minimum of the `number`s that the ranks pass. Collective: all ranks must call it.
+    /// Returns the smallest `number` that any rank passes. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -55,7 +55,7 @@ impl RankExchange {
         Ok(self.numbers(number)?.min().unwrap_or(number))
     }
 
-    /// Returns the sum of the `number`s that the ranks pass. Collective: all ranks must call it.
+    /// Returns the sum of the values of `number` that all ranks pass. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -63,13 +63,13 @@ impl RankExchange {
         Ok(self.numbers(number)?.fold(0, u64::saturating_add))
     }
 
-    /// Yields the `number` that each rank passes. Collective: all ranks must call it.
+    /// Yields the value of `number` that each rank passes. Collective: all ranks must call it.
     fn numbers(&mut self, number: u64) -> Result<impl Iterator<Item = u64>> {
         Ok(self.rounds.gather([number, 0, 0, 0, 0, 0, 0])?.into_iter().map(|line| line[0]))
     }
 
-    /// Sends `message` to all other ranks. Calls `take(from, words)` for the words that arrive from rank `from`, in
-    /// slices of any length. Collective: all ranks must call it.
+    /// Sends `message` to all other ranks. Calls `take(from, words)` for the words that arrive from rank `from`. They
+    /// may arrive in slices of any length. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors, and errors of `take`.
@@ -79,7 +79,7 @@ impl RankExchange {
         self.rounds.exchange(&to, take)
     }
 
-    /// Gathers the parents of all vertices on rank 0, in `parents`. On other ranks `parents` is empty. `own` yields the
+    /// Gathers the parents of all vertices in `parents` on rank 0. On other ranks `parents` is empty. `own` yields the
     /// parents of the vertices that this rank owns, in order. On rank 0, `own` may be empty if these parents are
     /// already in `parents`. Collective: all ranks must call it.
     ///
@@ -106,7 +106,7 @@ impl RankExchange {
     }
 }
 
-/// Creates the error for vertices that rank `from` sent although they do not exist.
+/// Creates the error for vertices that rank `from` sent although the graph does not contain them.
 pub fn misplaced(from: usize) -> Error {
     Error::internal("take vertices of another rank", format!("rank {from} sent some that do not exist"))
 }

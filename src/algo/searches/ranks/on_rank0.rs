@@ -8,15 +8,15 @@ use crate::graph::ids::Vertex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// An engine that searches on rank 0 and sends its results to all ranks.
+/// An engine that searches on rank 0 and sends the results to all ranks.
 struct OnRank0<'a, S> {
     comm: &'a Comm,
     /// The engine on rank 0; `None` on other ranks.
     search: Option<S>,
 }
 
-/// Returns the engine for the chosen device. A GPU engine searches on rank 0 alone, unless `is_shared` says that the
-/// GPUs of all ranks search together.
+/// Returns the engine for the device that the job chose. A GPU engine searches on rank 0 alone, unless `is_shared` says
+/// that the GPUs of all ranks search together.
 pub fn on_rank0_or<'a, T: ?Sized + 'a, R: Serialize + DeserializeOwned + 'a, S: Search<T, R> + 'a>(
     comm: &'a Comm,
     chosen: ChosenDevice<Option<S>, Engine<'a, T, R>>,
@@ -31,7 +31,7 @@ pub fn on_rank0_or<'a, T: ?Sized + 'a, R: Serialize + DeserializeOwned + 'a, S: 
 }
 
 impl<S> OnRank0<'_, S> {
-    /// Calls `work` on rank 0, and returns its result on all ranks. Collective: all ranks must call it.
+    /// Calls `work` on rank 0, and returns the result on all ranks. Collective: all ranks must call it.
     fn on_leader<T: Serialize + DeserializeOwned>(&mut self, work: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
         on_leader(self.comm, || match &mut self.search {
             Some(search) => work(search),

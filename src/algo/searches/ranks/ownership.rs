@@ -1,4 +1,5 @@
-//! Ownership of vertices. The owner of a vertex is the rank that finds its parent and expands its row of neighbours.
+//! Ownership of vertices by ranks. The owner of a vertex is the rank that finds its parent and expands its adjacency
+//! row.
 //!
 //! Vertices are numbered by descending degree. Blocks of consecutive vertices are assigned to the ranks round-robin, so
 //! that all ranks own about the same number of vertices of every degree.
@@ -10,10 +11,10 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnerRule {
-    /// The owner of vertex `v` is the rank `v` modulo the number of ranks. Each block is one vertex.
+    /// The owner of vertex `v` is the rank `v` modulo the number of ranks.
     Modulo,
-    /// Blocks of 512 vertices are assigned to the ranks round-robin. The bits of a block fill a cache line. Even where
-    /// degrees are smallest, the rows of a block fill about a page.
+    /// Blocks of 512 consecutive vertices are assigned to the ranks round-robin. The bits of such a block in a bitmap
+    /// fill a cache line. Its adjacency rows fill at least about a page, even where degrees are smallest.
     Blocks,
 }
 
@@ -21,12 +22,12 @@ impl OwnerRule {
     /// All owner rules, with their names in job files.
     pub const ALL: [(&str, OwnerRule); 2] = [("modulo", OwnerRule::Modulo), ("blocks", OwnerRule::Blocks)];
 
-    /// Returns the number of vertices per block.
+    /// Returns the number of vertices per block. A block consists of consecutive vertices with the same owner.
     pub fn block(self) -> usize {
         1 << self.shift()
     }
 
-    /// Returns the base-2 logarithm of the number of vertices per block.
+    /// Returns the base-2 logarithm of the number of vertices per block (consecutive vertices with the same owner).
     #[inline(always)]
     const fn shift(self) -> u32 {
         match self {
@@ -36,9 +37,9 @@ impl OwnerRule {
     }
 }
 
-/// Number of 64-bit bitmap words in a block.
+/// Number of 64-bit bitmap words for the vertices of a block.
 const WORDS: usize = 8;
-/// Number of vertices per bitmap word.
+/// Number of vertices per 64-bit bitmap word.
 const WORD: usize = 64;
 
 /// Assignment of vertices to the ranks that own them, from the point of view of one rank ("this rank").
@@ -54,8 +55,8 @@ pub struct VertexOwnership {
     /// Number of ranks.
     pub ranks: usize,
     rule: OwnerRule,
-    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplying by it replaces a division (Robison 2005). A
-    /// single rank multiplies too, so that no search pays for a branch.
+    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplication by this number replaces a division
+    /// (Robison 2005). A single rank multiplies too, so that no search pays for a branch.
     reciprocal: u64,
     /// Number of keys of each rank. It is the number of vertices of rank 0, which owns the most.
     pub stride: u32,
@@ -63,7 +64,7 @@ pub struct VertexOwnership {
 
 impl VertexOwnership {
     /// Returns the ownership of `vertices` vertices among `ranks` ranks, from the point of view of `rank`. In a small
-    /// graph a rank may own no vertices.
+    /// graph some ranks own no vertices.
     pub fn new(rule: OwnerRule, vertices: usize, rank: usize, ranks: usize) -> VertexOwnership {
         let reciprocal = u64::MAX / ranks.max(1) as u64;
         let ownership = VertexOwnership { vertices, rank, ranks, rule, reciprocal, stride: 0 };
@@ -87,13 +88,14 @@ impl VertexOwnership {
         VertexOwnership { rank, ..*self }
     }
 
-    /// Returns the total number of keys of all ranks. Keys can be used only if this number fits 32 bits.
+    /// Returns the total number of keys of all ranks. A key combines the owner and the local index of a vertex. Keys
+    /// can be used only if this number fits in 32 bits.
     pub fn keys(&self) -> u64 {
         u64::from(self.stride) * self.ranks as u64
     }
 
-    /// Returns the two constants with which GPU kernels find owners. The first is 2^64 divided by the number of ranks,
-    /// rounded up, or 0 for a single rank. The second is the base-2 logarithm of the block size.
+    /// Returns the two constants with which GPU kernels find the owner of a vertex. The first is 2^64 divided by the
+    /// number of ranks, rounded up, or 0 for a single rank. The second is the base-2 logarithm of the block size.
     pub fn division(&self) -> (u64, u32) {
         (if self.ranks <= 1 { 0 } else { self.reciprocal + 1 }, self.rule.shift())
     }
@@ -110,8 +112,8 @@ impl VertexOwnership {
         self.len().div_ceil(WORD)
     }
 
-    /// Converts `own`, the index of a word among the bitmap words of this rank, to the index in a bitmap of all
-    /// vertices.
+    /// Converts an index among the bitmap words that this rank owns (`own`) to the index of the same word in a bitmap
+    /// of all vertices.
     #[inline(always)]
     pub fn word(&self, own: usize) -> usize {
         (own / WORDS * self.ranks + self.rank) * WORDS + own % WORDS
@@ -123,13 +125,13 @@ impl VertexOwnership {
         self.ranks == 1 || at / WORDS % self.ranks == self.rank
     }
 
-    /// Returns the number of blocks before `block` that have the same owner.
+    /// Returns the number of earlier blocks with the same owner as `block`.
     #[inline(always)]
     fn turn(&self, block: u32) -> u32 {
         ((u128::from(self.reciprocal) * (u128::from(block) + 1)) >> 64) as u32
     }
 
-    /// Returns the rank that owns vertex `v`, and the local index of `v` (its position among the vertices of that
+    /// Returns the rank that owns vertex `v`, and the local index of `v` (its position among the vertices of this
     /// rank).
     #[inline(always)]
     pub fn locate(&self, v: u32) -> (u32, u32) {
@@ -172,7 +174,7 @@ impl VertexOwnership {
         rank * self.stride + local_index
     }
 
-    /// Returns the vertex with local index `local_index` on this rank.
+    /// Returns the vertex of this rank whose local index is `local_index`.
     #[inline(always)]
     pub fn vertex(&self, local_index: u32) -> u32 {
         let shift = self.rule.shift();
@@ -180,8 +182,8 @@ impl VertexOwnership {
         (turn * self.ranks as u32 + self.rank as u32) << shift | local_index & ((1 << shift) - 1)
     }
 
-    /// Returns the range of consecutive vertices of this rank that begins at local index `local_index`. It ends at the
-    /// end of the block, but has at most `most` vertices.
+    /// Returns the range of consecutive vertices of this rank that begins at the local index `local_index`. It ends at
+    /// the end of a block, or earlier, so that it has at most `most` vertices.
     pub fn run(&self, local_index: usize, most: usize) -> Range<usize> {
         let (first, block) = (self.vertex(local_index as u32) as usize, self.rule.block());
         first..first + most.min(block - local_index % block)

@@ -9,8 +9,8 @@
 
 use crate::error::Error;
 
-/// A violation of a rule in a tree, with the vertices that prove it. A vertex is given by its position in the order of
-/// descending degree.
+/// A violation of a rule for breadth-first trees, with the vertices that prove it. Vertices are given by their
+/// positions in the order of descending degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TreeFault {
     /// Rule 1: the parent of the root is not the root.
@@ -23,9 +23,9 @@ pub(super) enum TreeFault {
     LostParent { vertex: u32, parent: u32 },
     /// Rule 2: the level of `vertex` is not `above` + 1, where `above` is the level of its parent.
     Level { vertex: u32, level: u32, parent: u32, above: u32 },
-    /// Rule 3: the levels at the ends of an edge of the graph differ by too much.
+    /// Rule 3: the levels at the ends of the edge from `from` to `to` differ by too much.
     Apart { from: u32, level: u32, to: u32, other: u32 },
-    /// Rule 4: an edge leads from a reached vertex to an unreached one.
+    /// Rule 4: an edge leads from the reached vertex `from` to the unreached vertex `to`.
     NotReached { from: u32, to: u32 },
     /// Rule 5: the graph has no edge from the parent to `vertex`.
     NoEdge { vertex: u32, parent: u32 },
@@ -33,7 +33,7 @@ pub(super) enum TreeFault {
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
-/// A fault, preceded by the index of its tree.
+/// The index of a tree, and a fault in that tree.
 pub(super) type NumberedFault = (usize, TreeFault);
 
 impl TreeFault {
@@ -75,7 +75,8 @@ impl TreeFault {
     }
 }
 
-/// Creates the error for a tree that violates Graph500 rule `rule` (1 to 5).
+/// Creates the error for a tree that violates the Graph500 rule with number `rule` (1 to 5). `found` says what is
+/// wrong.
 pub(super) fn rule_error(source: &str, rule: u32, found: &str) -> Error {
     Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
 }

@@ -1,4 +1,4 @@
-//! Computes the level of every vertex of a tree from the parents alone.
+//! Computes the level of every vertex of a breadth-first tree from the parents alone.
 //!
 //! Threads process vertices in ascending order. Most parents come before their children, so the level of a child is the
 //! known level of its parent plus one. Otherwise the thread follows parents to a vertex with a known level, and sets
@@ -26,8 +26,8 @@ pub struct Tree<'a> {
     pub parents: &'a [u32],
 }
 
-/// A *mark* encodes the level of a vertex as a small number: the level plus 1, or 0 while it is unknown. Every level
-/// differs from [`Mark::UNREACHED`] by more than 1.
+/// A *mark* encodes the level of a vertex as a small number: the level plus 1, or 0 while the level is unknown. The
+/// marks of all levels differ from [`Mark::UNREACHED`] by more than 1.
 pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
     /// The mark of an unreached vertex.
     const UNREACHED: Self;
@@ -39,7 +39,7 @@ pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
     fn read(cell: &Self::Cell) -> Self;
     fn write(self, cell: &Self::Cell);
     fn of_level(level: u32) -> Self;
-    /// Returns the level of a mark, which must be neither 0 nor [`Mark::UNREACHED`].
+    /// Returns the level that the mark encodes. The mark must be neither 0 nor [`Mark::UNREACHED`].
     fn level(self) -> u32;
     fn less(self, other: Self) -> Self;
 }
@@ -89,14 +89,14 @@ mark! {
     u32, AtomicU32, cells;
 }
 
-/// Number of vertices that a thread processes at a time. The levels of this many vertices fit the first-level cache,
+/// Number of vertices that a thread processes at a time. The levels of so many vertices fit in the first-level cache,
 /// unless many trees are deep.
 const PART: usize = 256;
 
-/// Computes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
-/// for each tree. All marks must be zero before. If a line has more marks than there are trees, the other marks are set
-/// to [`Mark::UNREACHED`]. Returns the indices of the trees whose levels do not fit marks of this size, or the first
-/// fault of a tree.
+/// Computes the levels of all vertices in up to `W` trees. `lines` contains a line for each vertex, and a line contains
+/// a mark (the level plus 1) for each tree. All marks must be zero before. If a line has more marks than there are
+/// trees, the other marks are set to [`Mark::UNREACHED`]. Returns the indices of the trees whose levels do not fit in
+/// marks of this size, or the first fault of a tree.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Addresses`] if no thread can be started.
@@ -126,7 +126,7 @@ pub(super) fn mark<M: Mark, const W: usize>(
     Ok(Ok(deep.filter(|&(_, is_deep)| is_deep).map(|(tree, _)| tree).collect()))
 }
 
-/// State of [`mark()`] that all threads share.
+/// State of [`mark()`] that its threads share.
 struct Marking<'a, M: Mark> {
     cells: &'a [M::Cell],
     width: usize,
@@ -134,14 +134,14 @@ struct Marking<'a, M: Mark> {
     deep: Vec<AtomicBool>,
 }
 
-/// Reason why the levels of some vertices could not be set.
+/// Reason why the level of a vertex could not be set.
 enum Unmarked {
     Deep,
     Wrong(TreeFault),
 }
 
 impl<M: Mark> Marking<'_, M> {
-    /// Sets the levels of the vertices `part` in all trees. Returns the first fault.
+    /// Sets the levels of the vertices `part` in all trees. Returns the first fault, if any.
     fn part(&self, part: Range<usize>) -> Option<NumberedFault> {
         for (number, tree) in self.trees.iter().enumerate() {
             if self.deep[number].load(Relaxed) {
@@ -185,8 +185,8 @@ impl<M: Mark> Marking<'_, M> {
         Ok(())
     }
 
-    /// Follows parents from `v` to a vertex with a known level, and sets the levels of all vertices on the way. `v`
-    /// must have a parent. Returns the mark (level plus 1) of `v`.
+    /// Follows the parents from `v` to a vertex with a known level, and sets the levels of all vertices on the way. `v`
+    /// must have a parent. Returns the mark of `v` (its level plus 1).
     #[cold]
     fn follow(&self, number: usize, tree: &Tree<'_>, v: usize) -> Result<M, Unmarked> {
         let (mut at, mut steps) = (v, 0u64);

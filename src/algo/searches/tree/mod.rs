@@ -1,5 +1,5 @@
-//! Code shared by all level-synchronous searches (breadth-first searches): trees of parents, levels computed from
-//! parents, columns, and checks.
+//! Code that all level-synchronous searches (breadth-first searches) share: trees of parents, levels computed from
+//! parents, result columns, and checks.
 //!
 //! An algorithm implements [`SearchTable`](super::SearchTable) with its engine, and [`LevelStats`] for its
 //! statistics. This module then implements [`SearchTask`](super::SearchTask) for it.

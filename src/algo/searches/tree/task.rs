@@ -17,18 +17,18 @@ use crate::results::about::About;
 use std::collections::BTreeMap;
 use validate::Tree;
 
-/// Statistics that every level-synchronous search returns. The default value describes a search that reached nothing.
+/// Statistics that every level-synchronous search returns. The default value describes a search that reached no vertex.
 pub trait LevelStats: Default {
-    /// Statistics of a search in the form in which the report stores them.
+    /// Type of the statistics in the report.
     type Details: SourceDetails;
 
-    /// Returns the statistics of a root without an edge, which reaches only itself.
+    /// Returns the statistics of a search from a root that has no edge and so reaches only itself.
     fn isolated() -> Self;
 
     /// Returns the number of reached vertices, including the root, and the largest level.
     fn reached_and_depth(&self) -> (u64, u64);
 
-    /// Returns the seconds that the search took.
+    /// Returns the duration of the search in seconds.
     fn seconds(&self) -> f64;
 
     /// Converts the statistics into the form in which the report stores them, with at most `levels` levels.

@@ -1,4 +1,4 @@
-//! Writes the columns of a source, `parent` and `level`, in the order of the input's ids.
+//! Writes the result columns of a source, `parent` and `level`, in the order of the input ids.
 
 use crate::algo::searches::NONE;
 use crate::algo::searches::Root;
@@ -10,16 +10,17 @@ use crate::prepare::input_ids::InputIds;
 use crate::results::{Columns, Output};
 use std::collections::BTreeMap;
 
-/// Value of an unreached vertex in the columns `parent` and `level`.
+/// Value that the columns `parent` and `level` contain for an unreached vertex.
 const UNREACHED: i64 = -1;
 
-/// Returns the host memory in bytes for writing the columns: for the ids of vertices and the levels of a tree.
+/// Returns the host memory in bytes for writing the result columns: for the ids of vertices and for the levels of a
+/// tree.
 pub fn bytes(vertices: u64) -> u64 {
     InputIds::bytes(vertices) + 4 * vertices
 }
 
-/// Writes the columns `parent` and `level` of a tree. `ids` maps vertices to ids of the input. Returns the written
-/// files, keyed by their paths in the workdir.
+/// Writes the columns `parent` and `level` of a tree. `ids` maps vertices to input ids. Returns the written files,
+/// keyed by their paths in the workdir.
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -40,7 +41,7 @@ pub(super) fn write(
     columns.finish_source(root.id)
 }
 
-/// Writes the column `parent` of a source. `ids` maps vertices to ids of the input.
+/// Writes the column `parent` of a source. `ids` maps vertices to input ids.
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Stopped`].

@@ -1,8 +1,9 @@
-//! Arithmetic of distances in a search. Integer distances have 32 bits if all sums fit, otherwise 64 bits.
-//! Floating-point distances are stored as the bits of an `f32` or `f64`, which compare like the (nonnegative) numbers.
+//! Arithmetic of distances (path lengths) in a search. Integer distances have 32 bits if all sums fit, otherwise 64
+//! bits. Floating-point distances are stored as the bits of an `f32` or `f64`, which compare like the (nonnegative)
+//! numbers.
 //!
-//! An entry of a row contains a 32-bit weight, or a 32-bit code of a 64-bit weight. The slice `values` contains the
-//! 64-bit weights, indexed by their codes.
+//! An entry of an adjacency row contains a 32-bit weight, or a 32-bit code of a 64-bit weight. The slice `values`
+//! contains the 64-bit weights, indexed by their codes.
 
 use crate::algo::sssp::Distances;
 use crate::algo::sssp::search::NONE;
@@ -30,9 +31,9 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Returns `sum` plus `weight`. If weights have 64 bits, `weight` is a code: the index of the weight in `values`.
     /// The result is never smaller than `sum`, and a larger `sum` or `weight` never makes it smaller.
     fn add(sum: Self::Sum, weight: u32, values: &[u64]) -> Self::Sum;
-    /// Returns the distance in the cell of a vertex.
+    /// Reads the distance of a vertex from its cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
-    /// Sets the distance in the cell of a vertex.
+    /// Writes a distance into the cell of a vertex.
     fn store(cell: &Self::Cell, sum: Self::Sum);
     /// Returns the candidate path of length `sum` whose last edge leaves vertex `by`. `before` is the distance of `by`.
     fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::CandidatePath;
@@ -40,29 +41,29 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn sum(way: Self::CandidatePath) -> Self::Sum;
     /// Returns true if the candidate path `way` is better than the path in the cell of its last vertex.
     fn is_better(way: Self::CandidatePath, cell: &Self::Cell) -> bool;
-    /// Stores the candidate path `way` in the cell of its last vertex if it is better. Returns true if the distance
-    /// became smaller.
+    /// Stores the candidate path `way` in the cell of its last vertex if it is better. Returns true if the distance in
+    /// the cell became smaller.
     fn improve(cell: &Self::Cell, way: Self::CandidatePath) -> bool;
-    /// Lowers the distance in the cell of a vertex to `sum` if `sum` is smaller. Returns true if `sum` was smaller.
+    /// Lowers the distance in the cell of a vertex to `sum`, if `sum` is smaller than it. Returns true if it was.
     #[inline(always)]
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
         Self::improve(cell, Self::way(sum, NONE, sum))
     }
-    /// Returns the parent in the cell of a vertex, or [`NONE`] if cells contain no parents.
+    /// Returns the parent that the cell of a vertex stores, or [`NONE`] if cells store no parents.
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
     }
-    /// Returns the index of the bucket that contains the distance `sum`, for buckets of this width.
+    /// Returns the index of the bucket that contains the distance `sum`, if each bucket covers an interval of width
+    /// `width`.
     fn bucket(sum: Self::Sum, width: Width) -> u64;
-    /// Returns the lower bound of the bucket with index `bucket`: no distance in this bucket or a later one is
-    /// smaller.
+    /// Returns a lower bound on the distances in the bucket with index `bucket` and in all later buckets.
     fn least(bucket: u64, width: Width) -> Self::Sum;
-    /// Converts a distance into a 64-bit word. Words have the same order as distances.
+    /// Converts a distance into a 64-bit word. Words are in the same order as distances.
     #[inline]
     fn to_word(sum: Self::Sum) -> u64 {
         sum.into()
     }
-    /// Converts a word that [`Self::to_word`] returned back into the distance.
+    /// Converts a word back into the distance from which [`Self::to_word`] made it.
     #[inline]
     fn of_word(word: u64) -> Self::Sum {
         Self::Sum::try_from(word).unwrap_or(Self::UNREACHED)
@@ -85,8 +86,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     }
 }
 
-/// Width of the buckets of distances. For integers, it is a power of two, and its logarithm is stored. For
-/// floating-point numbers, it is any positive number, and its reciprocal is stored.
+/// Width of a bucket: the length of the interval of distances that it covers. For integers, it is a power of two, and
+/// its logarithm is stored. For floating-point numbers, it is any positive number, and its reciprocal is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
     /// Base-2 logarithm of the width of a bucket, for integers.
@@ -97,8 +98,8 @@ pub struct Width {
     pub reciprocal_f64: f64,
 }
 
-/// Implements the functions of [`Arithmetic`] for cells and candidate paths, if cells store no parents. A candidate
-/// path is then only its length.
+/// Implements the functions of [`Arithmetic`] for cells that store a distance without a parent. A candidate path is
+/// then represented by its length alone.
 macro_rules! sums_alone {
     ($sum:ty, $cell:ty) => {
         type Sum = $sum;
@@ -243,9 +244,9 @@ decimal!(
     "Arithmetic of decimals that are stored as the bits of f64."
 );
 
-/// Arithmetic of 32-bit distances in cells that also store the parent of the vertex: the smallest vertex that is
-/// nearer to the root and whose edge to this vertex gives exactly this distance. The parent is final once all edges
-/// of vertices at smaller distances have been relaxed.
+/// Arithmetic of 32-bit distances in cells that also store the parent of a vertex. The parent is the smallest vertex
+/// that is nearer to the root and has an edge to the vertex that gives exactly its distance. The parent is final once
+/// all edges of vertices at smaller distances have been relaxed.
 pub struct WithParents<A>(PhantomData<A>);
 
 impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {

@@ -1,63 +1,64 @@
-//! The buckets of a thread. A bucket contains entries: vertices to push from (whose out-edges are to be relaxed), each
-//! with its distance.
+//! The buckets of one thread in a shortest-path search. A bucket contains entries: vertices whose out-edges are to be
+//! relaxed, each with its distance.
 
 use crate::error::Result;
 use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 use std::ops::RangeInclusive;
 
-/// Number of buckets that have lists of their own. Entries of later buckets share one list until the search comes
-/// close to their buckets.
+/// Number of consecutive buckets, beginning with the current one, that have a list each. Entries of later buckets share
+/// one list until the search comes close to their buckets.
 const RING: u64 = 1 << 10;
 /// Initial capacity of a list of bucket entries, in entries.
 const LEAST: usize = 32;
 /// Minimum and maximum number of bytes that a thread reserves at a time for bucket entries.
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
-/// Number of bytes per vertex of the graph that a thread reserves at a time for bucket entries, within the limits
-/// [`STEP`].
+/// Number of bytes that a thread reserves at a time for bucket entries, per vertex of the graph. The product is clamped
+/// to [`STEP`].
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
-/// A bucket entry: a vertex whose distance became smaller, and the distance. The entry is outdated once the distance of
-/// the vertex is even smaller.
+/// A bucket entry: a vertex whose distance became smaller, with this distance. The entry is outdated once the distance
+/// of the vertex becomes smaller again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearerVertex<S> {
     /// The distance of the vertex when the entry was created.
     pub sum: S,
-    /// The vertex.
+    /// The vertex whose distance became smaller.
     pub vertex: u32,
 }
 
-/// The buckets of one thread, with 0-based indices. The search takes buckets in ascending order, so all entries are in
-/// the bucket that was taken last or in later ones.
+/// The buckets of one thread, numbered from 0. The search processes buckets in ascending order, so all entries are in
+/// the bucket that it took last or in later ones.
 pub struct DistanceBins<S> {
     ring: Vec<Vec<NearerVertex<S>>>,
-    /// Index of the bucket that was taken last.
+    /// Index of the bucket that the search took last.
     base: u64,
     far: Vec<(u64, NearerVertex<S>)>,
-    /// Smallest index of a bucket that has an entry in `far`; `u64::MAX` if `far` is empty.
+    /// Smallest index of a bucket that has an entry in `far`, the list that late buckets share; `u64::MAX` if `far` is
+    /// empty.
     far_first: u64,
-    /// Entries to send to other ranks. They are added to a bucket only after they have been sent.
+    /// Entries that have not been sent to the other ranks yet. They are added to a bucket once they have been sent.
     pub unsent: Vec<NearerVertex<S>>,
-    /// Empty lists with allocated memory, from buckets that were taken. A bucket without memory reuses such a list,
+    /// Empty lists with allocated memory, from buckets that were processed. A bucket without memory reuses such a list,
     /// because its memory is likely to be in a cache.
     spare: Vec<Vec<NearerVertex<S>>>,
     memory: EntryMemory,
 }
 
-/// Accounting of the memory for the entries of a thread.
+/// Accounting of the memory for the bucket entries of a thread.
 struct EntryMemory {
     reserved: Reservation,
-    /// Number of bytes that are reserved at a time.
+    /// Number of bytes by which the reservation grows at a time.
     step: u64,
-    /// Number of reserved bytes that lists use.
+    /// Number of reserved bytes that the lists of entries use.
     taken: u64,
     /// Whether an entry was dropped because no memory was left for it.
     is_out_of_memory: bool,
 }
 
 impl EntryMemory {
-    /// Increases the capacity of `list`. A list without memory is replaced by a spare list, if any. Returns false if
-    /// no memory is left.
+    /// Increases the capacity of `list`, a list of bucket entries. A list without memory is replaced by one of the
+    /// lists in `spare`, if there is any. Returns false if no memory is left.
     #[cold]
     fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
         if list.capacity() == 0
@@ -69,7 +70,7 @@ impl EntryMemory {
         self.grow(list)
     }
 
-    /// Doubles the capacity of a list. Returns false if no memory is left.
+    /// Doubles the capacity of a list of bucket entries. Returns false if no memory is left.
     #[cold]
     fn grow<T>(&mut self, entries: &mut Vec<T>) -> bool {
         let more = entries.capacity().max(LEAST);
@@ -84,7 +85,7 @@ impl EntryMemory {
         fits
     }
 
-    /// Grows the reservation to at least `bytes` bytes.
+    /// Grows the memory reservation to at least `bytes` bytes.
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         match bytes > self.reserved.bytes() {
             true => self.reserved.grow((bytes - self.reserved.bytes()).next_multiple_of(self.step), PURPOSE),
@@ -111,7 +112,7 @@ impl<S: Copy> DistanceBins<S> {
         Ok(DistanceBins { ring, base: 0, far: Vec::new(), far_first, unsent: Vec::new(), spare: Vec::new(), memory })
     }
 
-    /// Removes all entries.
+    /// Removes all entries from all buckets.
     pub fn clear(&mut self) {
         self.ring.iter_mut().for_each(Vec::clear);
         self.far.clear();
@@ -124,15 +125,15 @@ impl<S: Copy> DistanceBins<S> {
         self.memory.taken = (near + self.far.capacity() * size_of::<(u64, NearerVertex<S>)>()) as u64;
     }
 
-    /// Removes all entries, and frees their memory.
+    /// Removes all entries from all buckets, and frees their memory.
     pub fn free(&mut self) {
         self.ring.iter_mut().for_each(|list| *list = Vec::new());
         (self.far, self.spare) = (Vec::new(), Vec::new());
         self.clear();
     }
 
-    /// Releases reserved memory beyond [`bytes`] to the budget, because checks of trees may need this memory. The
-    /// caller must have dropped the lists of all buckets that it took.
+    /// Releases the reserved memory to the budget, except the [`bytes`] that empty buckets need, because checks of
+    /// trees may need this memory. The caller must have dropped the lists of all buckets that it took.
     pub fn give_back(&mut self) {
         let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
         if more > 0 {
@@ -141,13 +142,13 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Returns true if an entry was dropped because no memory was left. In this case, a vertex whose distance became
-    /// smaller may be missing from the buckets.
+    /// Returns true if an entry was dropped because no memory was left. A vertex whose distance became smaller may then
+    /// be missing from the buckets.
     pub fn is_out_of_memory(&self) -> bool {
         self.memory.is_out_of_memory
     }
 
-    /// Adds an entry to the bucket with index `bucket`, which must not precede the bucket that was taken last.
+    /// Adds an entry to the bucket with index `bucket`, which must not precede the bucket that the search took last.
     #[inline(always)]
     pub fn push(&mut self, bucket: u64, entry: NearerVertex<S>) {
         if bucket - self.base < RING {
@@ -167,8 +168,8 @@ impl<S: Copy> DistanceBins<S> {
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Moves the entries of `bucket`, which must be the first nonempty bucket, to `list`. Drops the old entries of
-    /// `list`; other buckets reuse their memory.
+    /// Moves the entries of `bucket`, which must be the first nonempty bucket, to `list`. Drops the previous entries of
+    /// `list`, whose memory other buckets reuse.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<NearerVertex<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
@@ -187,8 +188,8 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Removes all entries, frees their memory, and reserves at least `bytes` bytes for other data. Call it when
-    /// buckets are no longer needed.
+    /// Removes all entries from all buckets, frees their memory, and reserves at least `bytes` bytes for other data.
+    /// Call it when buckets are no longer needed.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -197,7 +198,8 @@ impl<S: Copy> DistanceBins<S> {
         self.memory.reserve(bytes)
     }
 
-    /// Returns the number of entries that were added to the bucket that was taken last, after it was taken.
+    /// Returns the number of entries that have been added to the current bucket, the one that the search took last,
+    /// since it was taken.
     #[inline]
     pub fn refilled(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()
@@ -206,11 +208,11 @@ impl<S: Copy> DistanceBins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Memory that is reserved for empty buckets, in steps. A step is the number of bytes that are reserved at a time. The
-/// memory is enough for a few entries in each bucket.
+/// Memory that is reserved for empty buckets, as a multiple of the number of bytes that a thread reserves at a time. It
+/// is enough for a few entries in each bucket.
 const LEAST_STEPS: u64 = 3;
 
-/// Returns the memory, in bytes, that is reserved for empty buckets of a graph of `vertices` vertices.
+/// Returns the memory, in bytes, that a thread reserves for empty buckets of a graph of `vertices` vertices.
 pub fn bytes(vertices: u64) -> u64 {
     LEAST_STEPS * step(vertices)
 }

@@ -58,17 +58,18 @@ use crate::memory::{Budget, Buffer, Reservation, populate};
 use crate::prepare::weight_list::WeightValues;
 use parking_lot::Mutex;
 
-/// Number of row entries below which one thread searches alone, because it finishes before other threads could start.
+/// Number of row entries in a graph below which one thread searches alone, because it finishes before other threads
+/// could start.
 const FEW: u64 = 1 << 12;
-/// Memory, in bytes per vertex, for lists of vertices whose distance became smaller in a round. It is enough if few
-/// distances become smaller.
+/// Memory, in bytes per vertex of the graph, for lists of vertices whose distance became smaller in a round. It is
+/// enough for a round in which few distances become smaller.
 const NEARER: u64 = 2;
-/// Memory, in bytes per vertex, that is left free for buckets if rows are in a file. The remaining memory is filled
-/// with row entries.
+/// Memory, in bytes per vertex, that is left free for buckets if adjacency rows are in a file. The remaining memory is
+/// filled with the first entries of rows.
 const BUCKETS: u64 = 4;
-/// Maximum number of buckets. With more, bucket indices would not fit in 64 bits.
+/// Maximum number of buckets. With more buckets, their indices would not fit in 64 bits.
 const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
-/// Multiple of the mean degree above which a vertex is a hub.
+/// Threshold for hubs: a vertex is a hub if its degree exceeds the mean degree by more than this factor.
 const HUB: f64 = 32.0;
 
 /// A graph that is prepared for searches by CPU threads.
@@ -80,11 +81,11 @@ pub struct CpuSearch<'a> {
     ranks: Option<RankState<'a>>,
 }
 
-/// A graph whose rows are sorted by weight.
+/// A graph whose adjacency rows are sorted by weight.
 pub struct SortedGraph {
-    /// Rows of out-edges (all edges if the graph is undirected).
+    /// Rows of out-edges, or of all edges if the graph is undirected.
     out: SortedRows,
-    /// Rows of in-edges, if the graph is directed.
+    /// Rows of in-edges; `None` if the graph is undirected.
     into: Option<SortedRows>,
     /// 64-bit weights, indexed by the codes that rows contain instead of weights. Empty for 32-bit weights.
     values: WeightValues,
@@ -92,29 +93,31 @@ pub struct SortedGraph {
     heaviest: u64,
     /// Number of vertices.
     vertices: u32,
-    /// First of the vertices with a single edge, which come last in the order of vertices. No shortest path leads
-    /// through such a vertex. In a directed graph no vertex is treated in this way, so this is the number of vertices.
+    /// Start of the vertices with a single edge, which come last in the order of vertices. No shortest path leads
+    /// through such a vertex, so searches process them last. In a directed graph this is the number of vertices,
+    /// because no vertex is processed in this way.
     tails: u32,
-    /// The vertices that this rank owns: all vertices in a single process. The rows of other vertices are empty here.
+    /// The vertices that this rank owns: all vertices in a single process. The rows of other vertices are empty on this
+    /// rank.
     own: VertexOwnership,
     /// Number of entries in all rows, including those of other ranks.
     entries: u64,
     /// Width of the buckets of distances.
     width: Width,
-    /// Whether some vertices have many more edges than the mean.
+    /// Whether some vertices have far more edges than the mean degree.
     has_hubs: bool,
-    /// Whether the rows of any rank are on a disk. It is the same on all ranks, so that all take the same steps.
+    /// Whether any rank has rows on a disk. The value is the same on all ranks, so that all ranks take the same steps.
     is_on_disk: bool,
 }
 
 impl SortedGraph {
-    /// Returns the rows of in-edges (all edges if the graph is undirected).
+    /// Returns the rows of in-edges, or of all edges if the graph is undirected.
     fn into(&self) -> &SortedRows {
         self.into.as_ref().unwrap_or(&self.out)
     }
 }
 
-/// The arrays of a search, independent of the type of distances.
+/// Interface to the arrays of a search that does not depend on the type of distances.
 trait SearchArrays {
     /// Searches from `root`, together with the other ranks, if any, and writes `distances` and `parents`. Collective:
     /// all ranks must call it.
@@ -129,12 +132,12 @@ trait SearchArrays {
     ) -> Result<SsspStats>;
 }
 
-/// The arrays of a search with the arithmetic `A`: a cell with the distance of each vertex, and buckets.
+/// The arrays of a search with the arithmetic `A`: a cell for the distance of each vertex, and buckets.
 struct ArraysOf<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.
     bins: Vec<Mutex<DistanceBins<A::Sum>>>,
-    /// Memory for lists of vertices whose distance became smaller in a round.
+    /// Memory reservation for lists of vertices whose distance became smaller in a round.
     _nearer: Reservation,
 }
 
@@ -181,25 +184,25 @@ pub struct RowsSize {
 }
 
 /// Returns the host memory, in bytes, for searches by `threads` threads, not counting distances and parents, as
-/// `[maximum, minimum]`. Searches never use more than the maximum. With the minimum, sorted rows are in a file.
+/// `[maximum, minimum]`. Searches never use more than the maximum. With the minimum, the sorted rows are in a file.
 pub fn bytes(size: &RowsSize, threads: usize) -> [u64; 2] {
     let RowsSize { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
-/// Returns the host memory, in bytes, for searches in addition to rows, distances and parents.
+/// Returns the host memory, in bytes, that searches need in addition to rows, distances and parents.
 fn others(vertices: u64, threads: usize) -> u64 {
     (8 + NEARER) * vertices + threads as u64 * bins::bytes(vertices)
 }
 
-/// Returns the size in bytes of the files of sorted rows, for weights up to `largest`.
+/// Returns the size, in bytes, of the files of sorted rows, for weights up to `largest`.
 pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Direction) -> u64 {
     disk::bytes(EntryPacking::of(vertices, largest), entries) << direction.shift()
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Prepares a graph for searches with the weights and the method of a table. Sorts, by weight, the rows of the
-    /// vertices that this rank owns. Collective: all ranks must call it.
+    /// Prepares a graph for searches with the weights and the method of `table`. Sorts the rows of the vertices that
+    /// this rank owns by weight. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if memory is too small for [`bytes()`]; errors of the graph and of the disk;
@@ -265,13 +268,13 @@ impl<'a> CpuSearch<'a> {
     }
 }
 
-/// Returns the number of entries in all rows of one direction. `degrees` contains the lengths of all rows.
+/// Returns the number of entries in all adjacency rows of one direction. `degrees` contains the lengths of all rows.
 fn entries(degrees: &[u32], direction: Direction) -> u64 {
     degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift()
 }
 
-/// Sorts, by weight, the rows of the vertices that this rank owns. Returns the rows of out-edges and, if the graph is
-/// directed, the rows of in-edges. The rows are written to files if memory is too small.
+/// Sorts the rows of the vertices that this rank owns by weight. Returns the rows of out-edges and, if the graph is
+/// directed, the rows of in-edges. If memory is too small, the rows are written to files.
 fn sort_rows(
     edges: &WeightedEdges<'_>,
     weights: WeightSource,
@@ -310,11 +313,11 @@ fn sort_rows(
     }
 }
 
-/// Returns the width of buckets for a graph with this mean weight and mean degree. With hubs, buckets are narrow, so
-/// that the search detects when it reaches the hubs. Without hubs, a bucket must have so many vertices that a barrier
-/// per bucket pays off. But it must be so narrow that few distances decrease twice: with this width, a search of a
-/// grid relaxes 1.1 times as many edges as the grid has. `farthest` is an upper bound on distances, and the index of
-/// its bucket must fit in 64 bits.
+/// Returns the width of buckets for a graph whose mean weight is `mean` and whose mean degree is `degree`. In graphs
+/// with hubs, buckets are narrow, so that the search notices in time when it reaches the hubs. In graphs without hubs,
+/// a bucket must have so many vertices that a barrier per bucket pays off. But it must be so narrow that few distances
+/// decrease twice: with this width, a search of a grid relaxes 1.1 times as many edges as the grid has. `farthest` is
+/// an upper bound on distances. The index of its bucket must fit in 64 bits.
 fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
     // If `farthest` is infinite, the largest f64 takes its place.

@@ -1,4 +1,4 @@
-//! Chooses the row entries that are also stored in memory if sorted rows are in a file.
+//! Chooses the entries of adjacency rows that are also stored in memory, if sorted rows are in a file.
 //!
 //! After a search has passed the hubs, it follows an edge only if the edge is no longer than the path from the hubs to
 //! the edge's head. So this module finds an upper bound on the length of that path for each vertex, while rows are
@@ -19,15 +19,16 @@ use crate::store::disk_array::DiskArray;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of equal intervals into which the range of excesses is divided. An excess is a weight minus a bound, so the
-/// range is from minus to plus the largest weight.
+/// Number of equal intervals into which the range of excesses is divided. An excess is the weight of a row entry minus
+/// the upper bound on the distance of the row's vertex from the hubs. So the range is from minus to plus the largest
+/// weight.
 const STEPS: usize = 1 << 10;
 /// Number of rows whose entries a thread counts at a time.
 const PART: usize = 1 << 12;
 const PURPOSE: &str = "the first entries of rows in a file";
 
-/// Upper bounds on the distances of vertices from the hubs, and the number of row entries by excess (weight minus the
-/// bound of the row's vertex).
+/// Upper bounds on the distances of vertices from the hubs, and the number of row entries by excess (the weight of an
+/// entry minus the upper bound of the row's vertex).
 pub struct Bounds<'a> {
     scale: WeightScale<'a>,
     largest: f64,
@@ -36,8 +37,9 @@ pub struct Bounds<'a> {
     is_begun: bool,
 }
 
-/// Counts of row entries by excess (weight minus the bound of the row's vertex), and the number of nonempty rows.
-/// `entries` has an element for each interval of excesses, and does not count the last entry of each row.
+/// Number of row entries in each interval of excesses, and the number of nonempty rows. An excess is the weight of an
+/// entry minus the upper bound on the distance of the row's vertex from the hubs. The last entry of each row is not
+/// counted.
 #[derive(Clone)]
 pub(in crate::algo::sssp) struct ExcessCounts {
     pub entries: Vec<u64>,
@@ -55,9 +57,10 @@ impl ExcessCounts {
         self
     }
 
-    /// Chooses the largest threshold with which at most `most` entries are stored in memory: those whose excess (weight
-    /// minus bound) is below it, and one more per row. Returns the number of these entries, and the threshold as the
-    /// index of an interval of excesses. Returns `None` if not even the first entry of each row fits.
+    /// Chooses the largest excess below which all row entries fit in memory, if memory stores one more entry per row
+    /// and at most `most` entries in total. An excess is the weight of an entry minus the upper bound on the distance
+    /// of the row's vertex from the hubs. Returns the number of entries to store, and the index of the interval that
+    /// contains this threshold. Returns `None` if not even the first entry of each row fits.
     pub fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
             let before = *kept;
@@ -69,14 +72,15 @@ impl ExcessCounts {
     }
 }
 
-/// Returns two array sizes, in bytes. The first array contains the offset in memory of each row's entries, the second
-/// contains the bounds. The bounds are freed once the rows are complete.
+/// Returns the sizes, in bytes, of two arrays: the offsets of rows among the entries in memory, and the upper bounds on
+/// distances from the hubs. The bounds are freed once all rows are sorted.
 pub fn bytes(vertices: u64) -> (u64, u64) {
     (4 * (vertices + 1), 4 * vertices)
 }
 
 impl<'a> Bounds<'a> {
-    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is the encoding of the weights.
+    /// Creates upper bounds on the distances of `vertices` vertices from the hubs, with weights up to `largest`.
+    /// `scale` is the encoding of the weights.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -85,8 +89,9 @@ impl<'a> Bounds<'a> {
         Ok(Bounds { scale, largest: scale.number(largest), of, counts: ExcessCounts::new(), is_begun: false })
     }
 
-    /// Finds the bounds of the next vertices, and counts the entries of their rows by excess (weight minus bound).
-    /// `starts` contains the index of the first entry of each of these rows, followed by the end of the last row.
+    /// Finds upper bounds on the distances of the next vertices from the hubs, and counts the entries of their rows by
+    /// excess (the weight of an entry minus the bound). `starts` contains the index of the first entry of each of these
+    /// rows, followed by the end of the last row.
     pub fn add(&mut self, vertices: Range<u32>, starts: &[u64], entries: &[u64]) {
         let begin = starts[0];
         let row = |nth: usize| &entries[(starts[nth] - begin) as usize..(starts[nth + 1] - begin) as usize];
@@ -124,8 +129,8 @@ impl<'a> Bounds<'a> {
         self.counts = counts.and(&self.counts);
     }
 
-    /// Returns the index of the interval that contains the excess `weight` minus `bound`. `bound` is the bound of the
-    /// row's vertex. The index never decreases if the weight increases.
+    /// Returns the index of the interval that contains the excess `weight` minus `bound`. `bound` is the upper bound on
+    /// the distance of the row's vertex from the hubs. The index never decreases if the weight increases.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {
         let excess = (self.scale.number(weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
@@ -133,9 +138,9 @@ impl<'a> Bounds<'a> {
         (((excess + 1.0) * (STEPS / 2) as f64) as usize).min(STEPS)
     }
 
-    /// Opens the rows of a complete file for searches. `starts` contains the index of each row's first entry in the
-    /// file. Copies the beginnings of rows to memory, as many entries as fit in `room` bytes. Rows are read into
-    /// `window`, which must be large enough for the longest row.
+    /// Opens a complete file of sorted rows for searches. `starts` contains the index of each row's first entry in the
+    /// file. Copies the first entries of rows to memory, as many as fit in `room` bytes. Reads rows into `window`,
+    /// which must be large enough for the longest row.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; disk errors; [`crate::Error::Stopped`].
@@ -181,8 +186,8 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Returns the first index below `places` for which `is` returns false, or `places` if there is none. This is a binary
-/// search, so `is` must return true for all smaller indices and false for all larger ones.
+/// Finds, by binary search, the first index below `places` for which `is` returns false. Returns `places` if there is
+/// none. `is` must return true for all smaller indices and false for all larger ones.
 fn first_not(places: usize, is: impl Fn(usize) -> bool) -> usize {
     let (mut first, mut end) = (0, places);
     while first < end {
@@ -198,8 +203,8 @@ mod tests {
     use crate::formats::WeightType;
     use crate::memory::bytes_of_mut;
 
-    /// Returns the offsets and the entries of rows of increasing length. Each row contains neighbours smaller than its
-    /// vertex, and some rows contain a larger one.
+    /// Returns the offsets and the entries of adjacency rows of increasing length, for a test. Each row contains
+    /// neighbours smaller than its vertex, and some rows contain a larger one.
     fn rows() -> (Vec<u64>, Vec<u64>) {
         let (mut starts, mut entries) = (vec![0], Vec::new());
         for v in 0..60u64 {

@@ -1,15 +1,15 @@
-//! Packs a row entry (a weight and a neighbour) into as few whole bytes as possible. Smaller entries mean less reading
-//! from the disk, and more entries in memory.
+//! Packs an entry of an adjacency row (a weight and a neighbour) into as few whole bytes as possible. The smaller
+//! entries are, the fewer bytes a search reads from the disk, and the more entries fit in memory.
 
-/// Number of bytes that must follow the last packed entry, because an entry is read as a whole 64-bit word.
+/// Number of bytes that must follow the last packed entry, because each entry is read as a 64-bit word.
 pub const PADDING: usize = 8;
 
-/// Format of packed entries: a neighbour in the lower bits, a weight in the bits above.
+/// Format of packed row entries: a neighbour in the lower bits, a weight in the upper bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryPacking {
-    /// Size of an entry in bytes.
+    /// Size of a packed entry, in bytes.
     pub bytes: usize,
-    /// Number of bits for the neighbour.
+    /// Number of bits for the neighbour in an entry.
     pub neighbour_bits: u32,
 }
 
@@ -22,8 +22,8 @@ impl EntryPacking {
         EntryPacking { bytes: bits.div_ceil(8) as usize, neighbour_bits }
     }
 
-    /// Packs entries in place. An unpacked entry is a 64-bit word: the weight in the upper 32 bits, the neighbour in
-    /// the lower. Returns the packed entries, as a slice of bytes.
+    /// Packs row entries in place. An unpacked entry is a 64-bit word: the weight in the upper 32 bits, the neighbour
+    /// in the lower 32 bits. Returns the packed entries as a slice of bytes.
     pub fn pack(self, entries: &mut [u8]) -> &[u8] {
         let count = entries.len() / 8;
         for at in 0..count {
@@ -34,7 +34,8 @@ impl EntryPacking {
         &entries[..self.bytes * count]
     }
 
-    /// Unpacks the entry with index `at`. Returns the weight in the upper 32 bits, the neighbour in the lower.
+    /// Unpacks the entry with index `at`. Returns the weight in the upper 32 bits, and the neighbour in the lower 32
+    /// bits.
     #[inline(always)]
     pub fn entry(self, packed: &[u8], at: usize) -> u64 {
         let bits = word(packed, self.bytes * at, u64::from_le_bytes) & u64::MAX >> (64 - 8 * self.bytes);

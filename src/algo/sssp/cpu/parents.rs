@@ -1,4 +1,4 @@
-//! Finds the parents of vertices once distances are known. An edge is *tight* if the distance of its tail plus its
+//! Finds the parents of vertices once all distances are known. An edge is *tight* if the distance of its tail plus its
 //! weight equals the distance of its head. The parent of a vertex is the smallest vertex that is nearer to the root and
 //! from which a tight edge leads to it.
 
@@ -14,14 +14,14 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Prefetch distance, in rows.
+/// Prefetch distance, in adjacency rows.
 const AHEAD: u32 = 12;
-/// Maximum length of a row that is read completely. In a longer row, the search for a parent stops at the first weight
-/// that is too large.
+/// Maximum length of a row that is read completely. In a longer row, the search for a parent stops at the first edge
+/// that is too long.
 const SHORT: usize = 8;
 
-/// Finds the parents of all vertices with more than one edge, except vertices that are reached only by edges that add
-/// nothing to the distance. [`on_plateaus`] finds the parents of these. Returns false if an error or a POSIX signal
+/// Finds the parents of all vertices with more than one edge. Skips vertices that are reached only by edges that add
+/// nothing to the distance, because [`on_plateaus`] finds their parents. Returns false if an error or a POSIX signal
 /// ends the search. All threads must call it.
 pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     if A::KEEPS_PARENTS {
@@ -98,8 +98,8 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
 }
 
-/// Copies the parents that the cells of vertices contain to `parents`. Returns false if an error or a POSIX signal ends
-/// the search. All threads must call it.
+/// Copies the parents from the cells in which the search stored them to `parents`. Returns false if an error or a POSIX
+/// signal ends the search. All threads must call it.
 fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
     let mut reached = ReachedVertices::default();
@@ -126,7 +126,7 @@ fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, pare
     done.is_some() && walk.end_phase(here, "parents", 1, 0)
 }
 
-/// Finds the parents of the vertices in `part` by reading only their own rows, which must be in memory. Returns the
+/// Finds the parent of each vertex in `part` among the neighbours in its row. Rows must be in memory. Returns the
 /// number of row entries read.
 fn by_whole_rows<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
@@ -162,9 +162,10 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Returns (smallest neighbour from which a tight edge leads to the row's vertex, or [`NONE`]; number of edges read). A
-/// tight edge gives exactly the distance `sum`. Considers only neighbours nearer than `sum`, and may miss those nearer
-/// than `nearest`. With `only_memory`, returns `None` if it would have to read the disk.
+/// Finds the smallest neighbour in a row that is nearer than `sum` and from which a tight edge leads to the row's
+/// vertex. `sum` is the distance of this vertex, and an edge is tight if it gives exactly this distance. May miss
+/// neighbours nearer than `nearest`. Returns the neighbour, or [`NONE`] if there is none, and the number of edges read.
+/// With `only_memory`, returns `None` if it would have to read the disk.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     (sums, values): (&[A::Cell], &[u64]),
@@ -189,7 +190,7 @@ fn first_of_row<A: Arithmetic>(
     is_complete.then_some((first, relaxed))
 }
 
-/// Like [`first_of_row`], for a row in memory.
+/// Like [`first_of_row`], but for a row in memory.
 #[inline(always)]
 fn first_of_words<A: Arithmetic, W: Word>(
     (sums, values): (&[A::Cell], &[u64]),
@@ -201,8 +202,8 @@ fn first_of_words<A: Arithmetic, W: Word>(
     (first_tight::<A>((sums, values), row.entries(), sum), row.len() as u64)
 }
 
-/// Returns the leading entries of a row that can give the distance `sum`, if neighbours are at distance `nearest` or
-/// farther. Later entries have larger weights, so their edges are too long.
+/// Returns the leading entries of a row whose edges can give the distance `sum`, if all neighbours are at distance
+/// `nearest` or farther. Later entries have larger weights, so their edges are too long.
 #[inline(always)]
 fn short_enough<'r, A: Arithmetic, W: Word>(
     row: RowWords<'r, W>,
@@ -213,8 +214,8 @@ fn short_enough<'r, A: Arithmetic, W: Word>(
     row.take_while(|entry| A::add(nearest, weight(entry), values) <= sum)
 }
 
-/// Returns the smallest neighbour in `entries` that is nearer than `sum` and has a tight edge to the row's vertex: an
-/// edge that gives exactly the distance `sum`. Returns [`NONE`] if there is none.
+/// Returns the smallest neighbour in `entries` that is nearer than `sum` and from which a tight edge leads to the row's
+/// vertex, or [`NONE`] if there is none. An edge is tight if it gives exactly the distance `sum`.
 #[inline(always)]
 fn first_tight<A: Arithmetic>(
     (sums, values): (&[A::Cell], &[u64]),
@@ -228,9 +229,9 @@ fn first_tight<A: Arithmetic>(
     })
 }
 
-/// Finds parents along the out-edges of all vertices nearer than `nearest`. Such a vertex claims the head of each tight
-/// edge: an edge that gives exactly the distance of its head. Returns the number of edges that this thread read, or
-/// `None` if an error or a POSIX signal ends the search. All threads must call it.
+/// Finds parents by following the out-edges of all vertices nearer than `nearest`. Each of these vertices claims the
+/// heads of its tight edges. An edge is tight if it gives exactly the distance of its head. Returns the number of edges
+/// that this thread read, or `None` if an error or a POSIX signal ends the search. All threads must call it.
 fn claim_all<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -252,8 +253,8 @@ fn claim_all<A: Arithmetic>(
     done.map(|_| relaxed)
 }
 
-/// For each tight edge from `v`, makes `v` the parent of the head, unless the head already has a smaller parent.
-/// Returns the number of edges of `v`.
+/// For each tight edge from `v`, makes `v` the parent of the edge's head, unless the head already has a smaller parent.
+/// An edge is tight if it gives exactly the distance of its head. Returns the number of edges of `v`.
 fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
     let own = A::load(&walk.sums[v as usize]);
     walk.graph.out.row(v).along(false, |entry| {
@@ -269,16 +270,16 @@ fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -
     walk.graph.out.degree(v)
 }
 
-/// Number of vertices that are processed between two checks for POSIX signals.
+/// Number of vertices that a search for parents processes between two checks for POSIX signals.
 const STRIDE: usize = 1 << 12;
 
 /// Memory, in bytes, for each vertex whose parent is found on a plateau. A plateau consists of vertices at the same
 /// distance that are joined by edges that add nothing to the distance.
 const PLATEAU_BYTES: u64 = 24;
 
-/// Finds the parents of the vertices `without`, which are reached only by edges that add nothing to the distance.
-/// Vertices at the same distance that such edges join form a plateau. Searches the plateaus breadth-first, beginning at
-/// vertices that have a parent.
+/// Finds the parents of the vertices in `without`, which are reached only by edges that add nothing to the distance.
+/// Vertices at the same distance that such edges join form a plateau. Searches each plateau breadth-first, beginning at
+/// the vertices that already have a parent.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small.
@@ -323,8 +324,8 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
     Ok(())
 }
 
-/// For each edge of `v` in direction `way` whose weight adds nothing to the distance of `v`, calls `each` with the
-/// other end of the edge.
+/// Calls `each` with the other end of each edge of `v` in direction `way` whose weight adds nothing to the distance of
+/// `v`.
 fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: EdgeDirection, mut each: impl FnMut(u32)) {
     let sum = A::load(&walk.sums[v as usize]);
     let mut note = |u: u32, weight: u32| {

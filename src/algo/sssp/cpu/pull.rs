@@ -1,14 +1,15 @@
-//! Cap and pull: the search method for graphs with hubs, which are neighbours of nearly all vertices.
+//! Cap and pull: the search method for graphs with hubs (vertices with very many edges), which are neighbours of nearly
+//! all vertices.
 //!
 //! While the distances of few vertices decrease, these vertices push: they relax their out-edges. Once the search
 //! reaches the hubs, the vertices of a bucket have very many edges, and relaxing them all would rarely shorten a
 //! distance. From then on the search pushes only along paths shorter than a certain distance, the *cap*. Then each
-//! vertex beyond the cap pulls: it relaxes its in-edges. In-edges are sorted by weight, so the vertex stops at the
-//! first weight that is too large even for an edge from the nearest vertex that may still shorten a distance. After
-//! two rounds of pulling, nearly all distances are final. The few vertices whose distances still decrease push.
+//! vertex beyond the cap pulls: it relaxes its in-edges. In-edges are sorted by weight. So the vertex can stop at the
+//! first weight that is too large even for an edge from the nearest vertex whose edges may still shorten a distance.
+//! After two rounds of pulling, nearly all distances are final. The few vertices whose distances still decrease push.
 //!
-//! The bucket whose vertices have very many edges is called the *wide bucket*. Vertices in earlier buckets have
-//! relaxed all their edges, so they also claim the vertices whose parents they are. Other vertices find their parents
+//! The bucket whose vertices have very many edges is called the *wide bucket*. Vertices in earlier buckets have relaxed
+//! all their edges. So they claim the vertices of which they are the parents. All other vertices find their parents
 //! among their in-edges.
 
 use super::arithmetic::Arithmetic;
@@ -18,23 +19,23 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 
-/// Threshold for wide buckets: a bucket is wide if its vertices have more than 1/`WIDE` of all edges. With 64,
-/// Kronecker graphs of scale 22 took as long and relaxed six times as many edges.
+/// Threshold for wide buckets: a bucket is wide if its vertices have more than 1/`WIDE` of all edges. With the value
+/// 64, searches of Kronecker graphs of scale 22 took as long, and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Number of buckets after the wide bucket whose vertices still push before other vertices pull. With four, pulling is
-/// faster, but pushing is slower by more.
+/// Number of buckets after the wide bucket whose vertices still push before other vertices pull. With four buckets,
+/// pulling takes less time, but pushing takes more time than that saves.
 const CAPPED: u64 = 1;
-/// Prefetch distance, in rows.
+/// Prefetch distance, in adjacency rows.
 const AHEAD: u32 = 12;
-/// Threshold at which pulling ends: a round decreases the distances of at most 1/`FEW` of all vertices. These vertices
-/// then push.
+/// Threshold at which pulling ends: a round of pulling has decreased the distances of at most 1/`FEW` of all vertices.
+/// These vertices then push.
 const FEW: usize = 16;
-/// The value of [`FEW`] for rows on a disk. It is larger, because pushing reads whole rows from the disk, and pulling
-/// mostly finds enough entries in memory.
+/// Value that replaces [`FEW`] if rows are on a disk. It is larger, because pushing reads whole rows from the disk,
+/// while pulling finds most of the entries that it needs in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches by cap and pull, which [the module](self) describes. Returns false if an error or a POSIX signal ends the
-/// search. All threads must call it.
+/// Searches by cap and pull, the method that [the module](self) describes. Returns false if an error or a POSIX signal
+/// ends the search. All threads must call it.
 pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
@@ -109,18 +110,18 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if pulling (relaxing in-edges) must read the row of vertex `v`. This is the case if the distance of `v`
-/// is at least `cap`, and an edge from a vertex at distance `nearest` with the smallest weight in the row would shorten
-/// that distance.
+/// Returns true if the row of vertex `v` must be read when `v` pulls (relaxes its in-edges). This is the case if the
+/// distance of `v` is at least `cap`, and an edge from a vertex at distance `nearest` with the smallest weight in the
+/// row would shorten that distance.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
     own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize], walk.values) < own
 }
 
-/// Finds a shorter path to `v` along its in-edges from vertices at distance `nearest` or farther. Returns (length of
-/// the shortest such path, or `own`, the present distance of `v`, if none is shorter; number of relaxed edges). With
-/// `only_memory`, returns `None` if it would have to read the disk.
+/// Finds the shortest path to `v` whose last edge is an in-edge of `v` from a vertex at distance `nearest` or farther.
+/// Returns its length, or `own`, the present distance of `v`, if it is not shorter, and the number of relaxed edges.
+/// With `only_memory`, returns `None` if it would have to read the disk.
 #[inline(always)]
 fn pull<A: Arithmetic>(
     walk: &PathWalk<'_, A>,

@@ -1,11 +1,12 @@
-//! Pushing: vertices whose distances became smaller relax their out-edges. Vertices are processed bucket by bucket
-//! (delta-stepping), or in the order in which their distances became smaller (Moore).
+//! Pushing: the vertices whose distances became smaller relax their out-edges. They are processed bucket by bucket
+//! (delta-stepping), or in the order in which their distances became smaller (Moore's algorithm).
 //!
-//! Each thread has its own buckets, with a bucket entry for each vertex to push from. In a round, all threads process
-//! the entries of the first nonempty bucket. A thread begins with its own entries, and then helps other threads. If it
-//! adds few entries to the same bucket meanwhile, it processes them immediately (bucket fusion, Zhang et al. 2020), so
-//! that deep graphs need few rounds. In a narrow round, which has few edges ([`crate::algo::team::serial_policy`]),
-//! the first thread processes the buckets of all threads while the others sleep.
+//! Each thread has its own buckets, with an entry for each vertex to push from. In a round, all threads process the
+//! entries of the first nonempty bucket. A thread begins with its own entries, and then helps other threads. If the
+//! thread adds few entries to the same bucket meanwhile, it processes them immediately (bucket fusion, Zhang et al.
+//! 2020), so that deep graphs need few rounds. In a narrow round, which has few edges
+//! ([`crate::algo::team::serial_policy`]), the first thread processes the buckets of all threads while the others
+//! sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{DistanceBins, NearerVertex};
@@ -22,32 +23,32 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Number of bucket entries that a thread claims at a time.
 const CHUNK: usize = 128;
-/// Maximum number of entries that a thread adds to the current bucket and then processes without a new round.
+/// Maximum number of entries that a thread may add to the current bucket and then process without a new round.
 const FUSED: usize = 1 << 12;
-/// Minimum number of bucket entries for which the number of edges is estimated instead of counted.
+/// Number of entries in a bucket from which the number of edges of its vertices is estimated instead of counted.
 const COUNTED: usize = 1 << 12;
-/// Maximum length of a row whose candidate paths are collected before distances are updated.
+/// Maximum length of a row whose candidate paths are collected before any distance is updated.
 const SHORT: usize = 32;
-/// Minimum number of candidate paths that are collected before distances are updated.
+/// Number of candidate paths from which a thread stops collecting and updates distances.
 const COLLECTED: usize = 32;
-/// Prefetch distance of rows, in bucket entries.
+/// Prefetch distance of adjacency rows, in bucket entries.
 const AHEAD: usize = 32;
 
-/// Options of pushing: how far, and in what order.
+/// Options of pushing: up to which path length, and in what order.
 #[derive(Debug, Clone, Copy)]
 pub struct PushOptions<S> {
     /// Whether all distances share one bucket, so that vertices are processed in the order in which their distances
     /// decreased.
     pub is_moore: bool,
-    /// Exclusive upper bound on path lengths: only shorter paths are followed. Vertices that are farther away pull
-    /// ([`super::pull`]).
+    /// Exclusive upper bound on path lengths: only shorter paths are followed. Vertices that are farther away find
+    /// their distances by pulling ([`super::pull`]).
     pub cap: Option<S>,
-    /// Number of edges of a bucket's vertices above which the bucket is wide. Pushing ends before a wide bucket.
+    /// Number of edges above which a bucket is wide: the sum over its vertices. Pushing ends before a wide bucket.
     pub wide: u64,
 }
 
 impl<S> PushOptions<S> {
-    /// Returns the options for pushing bucket by bucket until no distance decreases.
+    /// Returns the options for pushing bucket by bucket until no distance decreases any more.
     pub fn whole() -> PushOptions<S> {
         PushOptions { is_moore: false, cap: None, wide: u64::MAX }
     }
@@ -58,16 +59,18 @@ impl<S> PushOptions<S> {
 pub enum PushOutcome {
     /// Pushing is complete: no distance can become smaller.
     Done,
-    /// Pushing ended before a wide bucket, which has this index. The edges of its vertices were not relaxed.
+    /// Pushing ended before a wide bucket (a bucket whose vertices have very many edges). The edges of its vertices
+    /// were not relaxed. The value is the index of the bucket.
     Wide(u64),
 }
 
-/// The buckets that the first thread uses while it works alone: its own buckets, and those of each thread that has
-/// entries. Each element is (index of a thread, buckets of that thread).
+/// The buckets that the first thread processes while it works alone: its own buckets, and those of each thread that has
+/// entries. Each element consists of the index of a thread and the buckets of that thread.
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, DistanceBins<S>>)>;
 
-/// Pushes from the vertices in buckets until no distance decreases or a bucket is wide. The report calls this phase
-/// `kind`. Returns `None` if an error or a POSIX signal ends the search. All threads must call it.
+/// Pushes from the vertices in the buckets until no distance decreases or the next bucket is wide (its vertices have
+/// very many edges). `kind` is the name of this phase in the report. Returns `None` if an error or a POSIX signal ends
+/// the search. All threads must call it.
 pub fn push<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -158,8 +161,8 @@ pub fn push<A: Arithmetic>(
     }
 }
 
-/// Finds the bucket of the next round. Moves each thread's entries in this bucket to the list of the thread. Returns
-/// `None` if an error or a POSIX signal ends the search. All threads must call it.
+/// Finds the bucket that the threads process in the next round. Moves each thread's entries in this bucket to the list
+/// of the thread. Returns `None` if an error or a POSIX signal ends the search. All threads must call it.
 fn next<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -195,7 +198,7 @@ fn next<A: Arithmetic>(
     Some(next_round)
 }
 
-/// Like [`next`], but only the first thread calls it, while the others wait.
+/// Like [`next`], but is called by the first thread alone, while the other threads wait.
 fn next_alone<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -235,7 +238,7 @@ fn bucket_number<S: Copy>(bins: &DistanceBins<S>) -> u64 {
 }
 
 /// Moves the entries of a bucket to the list of a thread. Returns the number of edges of the vertices in the bucket. In
-/// a graph without hubs, the number is an estimate. In a graph with hubs, it is exact if the bucket has few entries or
+/// a graph without hubs, this number is an estimate. In a graph with hubs, it is exact if the bucket has few entries or
 /// if pushing must end before a wide bucket.
 fn take_bucket<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
@@ -254,8 +257,9 @@ fn take_bucket<A: Arithmetic>(
     }
 }
 
-/// Continues without buckets, because memory is too small for them. Relaxes the edges of all vertices in rounds until
-/// no distance decreases. Returns `None` if an error or a POSIX signal ends the search. All threads must call it.
+/// Continues the search without buckets, because memory is too small for them. Relaxes the edges of all vertices in
+/// rounds until no distance decreases. Returns `None` if an error or a POSIX signal ends the search. All threads must
+/// call it.
 fn push_without_buckets<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -271,9 +275,9 @@ fn push_without_buckets<A: Arithmetic>(
     relax_all(walk, here).then_some(PushOutcome::Done)
 }
 
-/// Puts the entries of `list` back into the bucket with index `bucket`, except outdated ones. Also lowers `walk.least`
-/// to the smallest distance in `list`, if that is smaller, so that no vertex at a smaller distance still has to push.
-/// This includes the distances in outdated entries.
+/// Puts the entries of `list` back into the bucket with index `bucket`, except outdated entries. Also lowers
+/// `walk.least` to the smallest distance in `list`, outdated entries included, if that is smaller. All vertices nearer
+/// than `walk.least` have already pushed.
 fn put_back<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],
@@ -300,8 +304,8 @@ struct PathStep<W> {
 }
 
 impl<W> PathStep<W> {
-    /// Extends the path to `from` by one edge, whose entry in the row of `from` is `entry`. The entry may contain an
-    /// index in `values` instead of a weight.
+    /// Extends the path to `from` by one edge. `entry` is the entry of this edge in the row of `from`. It may contain
+    /// an index in `values` instead of a weight.
     #[inline(always)]
     fn along<A: Arithmetic<CandidatePath = W>>(from: NearerVertex<A::Sum>, entry: u64, values: &[u64]) -> PathStep<W> {
         let sum = A::add(from.sum, weight(entry), values);
@@ -309,7 +313,7 @@ impl<W> PathStep<W> {
     }
 }
 
-/// Relaxes the out-edges of the vertices in `list` that give paths shorter than `cap`. Skips outdated entries of
+/// Relaxes the out-edges of the vertices in `list` that lead to paths shorter than `cap`. Skips outdated entries of
 /// `list`. Returns the number of relaxed edges.
 fn relax_list<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
@@ -345,9 +349,9 @@ fn relax_list<A: Arithmetic>(
     }
 }
 
-/// Relaxes the out-edges of the vertices in `list`. Calls `take` with each resulting path that is shorter than `cap`
-/// and may shorten a distance. Skips outdated entries of `list`. Rows must be in memory. Returns the number of relaxed
-/// edges.
+/// Relaxes the out-edges of the vertices in `list`, whose rows must be in memory. Calls `take` with each resulting path
+/// that is shorter than `cap` and may shorten a distance. Skips outdated entries of `list`. Returns the number of
+/// relaxed edges.
 fn along_words<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -411,8 +415,8 @@ fn along_words<A: Arithmetic, W: Word>(
 }
 
 /// Calls `each` with each path that is shorter than `cap` and ends with an out-edge of a vertex in `list`. Skips
-/// outdated entries of `list`. Rows must be on a disk. Requests the rows of many vertices from the disk before it
-/// reads any.
+/// outdated entries of `list`. Rows must be on a disk. Requests the rows of many vertices from the disk before it reads
+/// any of them.
 fn along_disk<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],

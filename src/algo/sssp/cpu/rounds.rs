@@ -1,11 +1,11 @@
-//! Relaxes the edges of all vertices in rounds until no distance decreases (Bellman and Ford). This is the baseline
-//! for the other methods.
+//! The Bellman-Ford algorithm: relaxes the edges of all vertices in rounds until no distance decreases. This is the
+//! baseline for the other methods.
 //!
-//! A thread uses distances that it found earlier in the same round. Suppose that a graph is a path whose vertices are
-//! numbered along it. Then one thread alone finds all distances in one round. Several threads need many rounds,
-//! because each begins its part of the path before the distances in the part before it are known. So a search with
-//! many rounds occasionally tries a round by one thread alone. It continues in the mode in which more distances
-//! decrease per unit of time.
+//! Within a round, a thread uses the distances that it has just found. Suppose that a graph is a path whose vertices
+//! are numbered along it. Then one thread alone finds all distances in one round. Several threads need many rounds,
+//! because each begins its part of the path before the distances in the previous part are known. So a search with many
+//! rounds occasionally tries a round by one thread alone. It continues in the mode (one thread or all threads) in which
+//! more distances decrease per unit of time.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -13,11 +13,12 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
-/// First round (1-based) that tries the other mode: one thread instead of all, or all instead of one. Another try
-/// follows whenever the number of rounds has doubled. Searches of graphs that are not deep end before the first try.
+/// First round (1-based) that tries the other mode: one thread instead of all, or all instead of one. Another round
+/// tries it whenever the number of rounds has doubled. Unless the graph is deep, a search ends before the first of
+/// these rounds.
 const TRIED: u64 = 16;
 
-/// Decides whether one thread does a round alone. All threads reach the same decision, because they use the same
+/// Decides whether one thread alone executes a round. All threads reach the same decision, because they use the same
 /// counts.
 struct RoundMode {
     threads: u64,
@@ -27,7 +28,7 @@ struct RoundMode {
 }
 
 impl RoundMode {
-    /// Returns true if one thread does the 1-based round `round` alone.
+    /// Returns true if one thread alone executes the round with the 1-based number `round`.
     fn is_alone(&self, round: u64) -> bool {
         self.threads > 1 && self.is_alone != RoundMode::is_tried(round)
     }
@@ -36,9 +37,9 @@ impl RoundMode {
         round >= TRIED && round.is_power_of_two()
     }
 
-    /// Records that `changed` distances decreased in round `round`. If that round tried the other mode, and that mode
-    /// decreased more distances per unit of time, switches to that mode. One thread is assumed to take `threads` times
-    /// as long as all threads.
+    /// Records that `changed` distances decreased in round `round`. If that round tried the other mode (one thread
+    /// instead of all, or all instead of one), and more distances decreased per unit of time, switches to that mode.
+    /// One thread is assumed to take `threads` times as long as all threads.
     fn note(&mut self, round: u64, changed: u64) {
         let [tried, other] =
             if self.is_alone { [changed * self.threads, self.last] } else { [changed, self.last * self.threads] };
@@ -49,8 +50,8 @@ impl RoundMode {
     }
 }
 
-/// Searches by rounds over the edges of all vertices. Returns false if an error or a POSIX signal ends the search. All
-/// threads must call it.
+/// Searches by relaxing the edges of all vertices in rounds. Returns false if an error or a POSIX signal ends the
+/// search. All threads must call it.
 pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());

@@ -1,5 +1,5 @@
-//! Adjacency rows sorted by weight. An entry of a row consists of a weight and a neighbour. A search for shorter paths
-//! stops at the first entry whose weight is too large.
+//! Adjacency rows sorted by weight. An entry of a row consists of a weight and a neighbour. Because weights ascend, a
+//! search for shorter paths stops at the first entry whose weight is too large.
 
 use super::disk::{DiskEntries, DiskRow};
 use super::slices::{RowWords, Words};
@@ -9,23 +9,23 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use std::ops::Range;
 
-/// Number of fixed-point units in the largest weight. MPI ranks add up weights in these units, so that sums of 2^40
-/// entries fit in 64 bits.
+/// Number of fixed-point units in the largest weight. Ranks add up weights in these units, so that a sum of 2^40
+/// weights fits in 64 bits.
 const PARTS: f64 = (1u64 << 23) as f64;
 
-/// The rows of all vertices in one direction, sorted by weight.
+/// The adjacency rows of all vertices in one direction, sorted by weight.
 pub struct SortedRows {
     /// The entries of all rows, one row after the other. An entry is a weight and a neighbour. The entries of a row are
     /// in ascending order.
     pub(super) entries: Entries,
-    /// Smallest weight in each row, or `u32::MAX` if the row is empty. For most rows, this weight shows that a search
-    /// need not read the row.
+    /// Smallest weight in each row, or `u32::MAX` if the row is empty. It often shows that a search need not read the
+    /// row.
     pub(super) lightest: Buffer<u32>,
     /// Statistics of all weights.
     pub(super) weights: WeightStats,
 }
 
-/// Statistics of weights.
+/// Statistics of a set of edge weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WeightStats {
     /// The largest weight, in its stored encoding.
@@ -40,8 +40,8 @@ impl WeightStats {
         WeightStats { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
     }
 
-    /// Combines the statistics of all ranks. `scale` is the encoding of the weights. Collective: all ranks must call
-    /// it.
+    /// Combines the statistics of the weights of all ranks. `scale` is the encoding of the weights. Collective: all
+    /// ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -59,11 +59,11 @@ impl WeightStats {
 
 /// Storage of the entries of all rows.
 pub(super) enum Entries {
-    /// Entries in memory, with 32 bits each.
+    /// Row entries in memory, with 32 bits each.
     Short(Words<u32>),
-    /// Entries in memory, with 64 bits each.
+    /// Row entries in memory, with 64 bits each.
     Long(Words<u64>),
-    /// Entries in a file. The buffer contains the index of each row's first entry, followed by the end of the last
+    /// Row entries in a file. The buffer contains the index of each row's first entry, followed by the end of the last
     /// row.
     OnDisk(Buffer<u64>, DiskEntries),
 }
@@ -80,8 +80,8 @@ pub enum SortedRow<'r> {
 }
 
 impl SortedRow<'_> {
-    /// Calls `each` with the entries in order until `each` returns false. If `only_memory` is true and the next entry
-    /// is not in memory, ends there and returns false. Returns true otherwise.
+    /// Calls `each` with the entries of the row, in order, until `each` returns false. If `only_memory` is true, stops
+    /// before the first entry that is not in memory, and returns false. Otherwise returns true.
     #[inline(always)]
     pub fn along(self, only_memory: bool, each: impl FnMut(u64) -> bool) -> bool {
         match self {
@@ -152,7 +152,7 @@ impl SortedRows {
         }
     }
 
-    /// Returns true if rows are in a file and are read from the disk as needed.
+    /// Returns true if the rows are in a file from which searches read them as needed.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.entries, Entries::OnDisk(..))
     }
@@ -163,8 +163,8 @@ impl SortedRows {
         matches!(self.row(v), SortedRow::OnDisk(row) if row.last_near().is_none())
     }
 
-    /// Calls `each` with every item, in order. If rows are on a disk, works in batches: first requests the entries that
-    /// `wanted` returns for the items of a batch, and then calls `each` with these items.
+    /// Calls `each` with every item, in order. If rows are on a disk, works in batches: it first requests from the disk
+    /// the entries that `wanted` returns for the items of a batch, and then calls `each` with these items.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -187,11 +187,11 @@ fn places(starts: &[u64], v: u32) -> Range<u64> {
     starts[v as usize]..starts[v as usize + 1]
 }
 
-/// Request to read entries in the row of a vertex from the disk. Entries that are in memory are not requested.
+/// Request to read entries in the row of a vertex from the disk. Entries that are also in memory are not requested.
 #[derive(Debug, Clone, Copy)]
 pub enum RowRequest {
-    /// Requests all entries in the row of this vertex.
+    /// Requests all entries in the row of the given vertex.
     All(u32),
-    /// Requests only the first entries after those that are in memory, in the row of this vertex.
+    /// Requests only the first entries that are not in memory, in the row of the given vertex.
     First(u32),
 }

@@ -1,4 +1,4 @@
-//! Runs the phases of one search, one after the other, on several threads.
+//! Runs the phases of one shortest-path search, one after the other, on several threads.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -15,7 +15,7 @@ use crate::memory::cells;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Runs the search `walk`, and writes `distances` and `parents`.
+/// Runs the search `walk`. Writes the distances and parents of all vertices to `distances` and `parents`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small to find the parents of vertices that are

@@ -1,4 +1,4 @@
-//! Adjacency rows in memory. Each entry, a weight and a neighbour, is packed into a word. Words have 32 bits if all
+//! Adjacency rows in memory. Each row entry (a weight and a neighbour) is packed into a word. Words have 32 bits if all
 //! entries and all row offsets fit in 32 bits, and 64 bits otherwise.
 
 use super::packing::EntryPacking;
@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Plain, prefetch_near};
 use std::ops::Range;
 
-/// An integer type of 32 or 64 bits that stores either an entry (a weight and a neighbour) or a row offset. Words that
-/// store entries compare like the entries.
+/// An integer type of 32 or 64 bits that stores either a row entry (a weight and a neighbour) or a row offset. Words
+/// that store entries compare like the entries, by weight and then by neighbour.
 pub trait Word: Plain + Copy + Ord + Into<u64> + TryFrom<u64> + Send + Sync {
-    /// Packs a weight and a neighbour into a word. The neighbour takes `bits` bits.
+    /// Packs a weight and a neighbour into a word. The neighbour takes the lower `bits` bits.
     fn of(weight: u32, neighbour: u32, bits: u32) -> Self;
     /// Unpacks a word whose neighbour takes `bits` bits. Returns the weight in the upper 32 bits, the neighbour in the
-    /// lower.
+    /// lower 32 bits.
     fn entry(self, bits: u32) -> u64;
     /// Returns the row offset that the word stores.
     #[inline(always)]
@@ -46,21 +46,22 @@ impl Word for u32 {
     }
 }
 
-/// Returns the number of bits for a neighbour in 32-bit words, or `None` if not all entries and row offsets fit in 32
-/// bits.
+/// Returns the number of bits for a neighbour in a 32-bit word, or `None` if some entry or row offset does not fit in
+/// 32 bits.
 pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
     let packing = EntryPacking::of(vertices, largest);
     let fit = packing.bytes <= size_of::<u32>() && packing.neighbour_bits < u32::BITS && entries < 1 << u32::BITS;
     fit.then_some(packing.neighbour_bits)
 }
 
-/// Returns the memory, in bytes, for the words of `entries` entries and for the offsets of all rows.
+/// Returns the memory, in bytes, for the words of `entries` row entries and for the offsets of all rows.
 pub fn bytes(vertices: u64, entries: u64, largest: u32) -> u64 {
     let size = if short_bits(vertices, entries, largest).is_some() { 4 } else { 8 };
     size * (vertices + 1 + entries)
 }
 
-/// Returns the offsets of consecutive rows with the given lengths (prefix sums), followed by the end of the last row.
+/// Returns the offsets of consecutive rows with the given lengths (prefix sums of the lengths), followed by the end of
+/// the last row.
 ///
 /// # Errors
 /// [`crate::Error::Limit`].
@@ -75,7 +76,7 @@ pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
     Ok(starts)
 }
 
-/// The rows of all vertices in memory, one word per entry.
+/// The adjacency rows of all vertices in memory, one word per entry.
 pub struct Words<W> {
     /// Row offsets: the index in `words` of the first word of each row, followed by the end of the last row.
     starts: Buffer<W>,
@@ -84,7 +85,7 @@ pub struct Words<W> {
 }
 
 impl<W: Word> Words<W> {
-    /// Allocates rows with the given lengths. A neighbour takes `bits` bits of a word.
+    /// Allocates rows with the given lengths. In each word, a neighbour takes `bits` bits.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -94,12 +95,12 @@ impl<W: Word> Words<W> {
         Ok(Words { starts, words, bits })
     }
 
-    /// Returns the row offsets, and the mutable slice of all words.
+    /// Returns the row offsets, and a mutable slice of the words of all rows.
     pub fn parts(&mut self) -> (&[W], &mut [W]) {
         (&self.starts, &mut self.words)
     }
 
-    /// Borrows the rows as slices.
+    /// Borrows the row offsets and words as slices.
     #[inline(always)]
     pub fn slices(&self) -> RowSlices<'_, W> {
         RowSlices { starts: &self.starts, words: &self.words, bits: self.bits }
@@ -115,7 +116,7 @@ pub struct RowSlices<'r, W> {
 }
 
 impl<'r, W: Word> RowSlices<'r, W> {
-    /// Returns the index range of the words in the row of vertex `v`.
+    /// Returns the index range of the words that the row of vertex `v` occupies.
     #[inline(always)]
     pub fn places(&self, v: u32) -> Range<usize> {
         self.starts[v as usize].position()..self.starts[v as usize + 1].position()
@@ -127,7 +128,7 @@ impl<'r, W: Word> RowSlices<'r, W> {
         RowWords { words: &self.words[self.places(v)], bits: self.bits }
     }
 
-    /// Returns the row of each vertex in a range, together with the vertex.
+    /// Returns the row of each vertex in the range `vertices`, together with the vertex.
     #[inline(always)]
     pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, RowWords<'r, W>)> {
         let starts = &self.starts[vertices.start as usize..=vertices.end as usize];
@@ -136,7 +137,7 @@ impl<'r, W: Word> RowSlices<'r, W> {
         vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, row(ends)))
     }
 
-    /// Prefetches the offset of the row of vertex `v`.
+    /// Prefetches the row offset of vertex `v`.
     #[inline(always)]
     pub fn prefetch_start(&self, v: u32) {
         prefetch_near(self.starts, v as usize);
@@ -149,7 +150,7 @@ impl<'r, W: Word> RowSlices<'r, W> {
     }
 }
 
-/// One row in memory, as words.
+/// One adjacency row in memory, as words.
 #[derive(Clone, Copy)]
 pub struct RowWords<'r, W> {
     words: &'r [W],
@@ -163,13 +164,14 @@ impl<'r, W: Word> RowWords<'r, W> {
         self.words.len()
     }
 
-    /// Returns the entries of the row: the weight in the upper 32 bits, the neighbour in the lower.
+    /// Returns the entries of the row, each with the weight in the upper 32 bits and the neighbour in the lower 32
+    /// bits.
     #[inline(always)]
     pub fn entries(self) -> impl Iterator<Item = u64> + use<'r, W> {
         self.words.iter().map(move |word| word.entry(self.bits))
     }
 
-    /// Returns the leading entries of the row for which `is` is true.
+    /// Returns the leading entries of the row, up to the first for which `is` is false.
     #[inline(always)]
     pub fn take_while(self, is: impl Fn(u64) -> bool) -> RowWords<'r, W> {
         let count = self.entries().take_while(|&entry| is(entry)).count();

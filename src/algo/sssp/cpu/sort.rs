@@ -16,30 +16,31 @@ use crate::store::replace::remove_file;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Minimum number of entries in a part of the rows that one thread sorts at a time. The last part may be smaller.
+/// Minimum number of row entries that one thread sorts at a time. The last part of the rows may have fewer.
 const PART: usize = 1 << 16;
-/// Minimum number of row entries that are sorted in memory at a time before they are written to a file. The longest row
-/// must fit in addition.
+/// Minimum number of row entries that are sorted in memory at a time before they are written to a file. Memory must
+/// also have room for the longest row.
 const WINDOW: u64 = 1 << 21;
-/// Size of the padding, in bytes, at the end of a window (the buffer in which rows are sorted) and of the buffer for
+/// Size of the padding, in bytes, at the end of the buffer in which rows are sorted, and at the end of the buffer for
 /// the first entries of rows. An empty buffer has padding too.
 const PADDING: u64 = 16;
 
-/// Destination of sorted rows in a file, and limits on the memory for their first entries.
+/// File to which sorted rows are written, and limits on the memory for their first entries.
 pub struct RowFile<'a> {
     /// Folder in which the file is created.
     pub units: &'a Units<'a>,
     /// Rank that writes the file.
     pub rank: usize,
-    /// Host memory, in bytes, that must stay free.
+    /// Host memory, in bytes, that must stay free after the rows are sorted.
     pub spare: u64,
-    /// Number of directions of edges whose rows still have to be sorted, including this one. The first entries of
+    /// Number of edge directions whose rows still have to be sorted, including the current one. The first entries of
     /// their rows share the free memory.
     pub ways: u64,
 }
 
-/// Returns the host memory, in bytes, for sorted rows with weights up to `largest`, as `[in memory, in a file]`. The
-/// second number is the minimum with which rows can be sorted. `longest` is the length of the longest row.
+/// Returns the host memory, in bytes, for sorted rows with weights up to `largest`, as two numbers: for rows in memory,
+/// and for rows in a file. The second number is the minimum with which rows can be sorted. `longest` is the length of
+/// the longest row.
 pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2] {
     let (starts, bounds) = near::bytes(vertices);
     let lightest = 4 * vertices;
@@ -48,21 +49,21 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2
     [most, most.min(lightest + 8 * (vertices + 1) + bounds + starts + window)]
 }
 
-/// Sorts the rows of one direction by weight.
+/// Sorts the adjacency rows of one edge direction by weight.
 pub struct RowSorter<'e> {
     /// The edges of the graph.
     pub edges: &'e WeightedEdges<'e>,
     /// Upper bound on all weights, in their stored encoding.
     pub largest: u32,
-    /// Direction of the rows.
+    /// Direction of the edges in the rows.
     pub way: EdgeDirection,
     /// Budget of host memory.
     pub budget: &'e Budget,
 }
 
 impl RowSorter<'_> {
-    /// Sorts the rows of all vertices. `lengths` yields the length of each row. Writes the rows to `file` if it is
-    /// given.
+    /// Sorts the rows of all vertices by weight. `lengths` yields the length of each row. If `file` is given, writes
+    /// the rows to it.
     ///
     /// # Errors
     /// [`Error::Limit`] if memory is too small for [`bytes`]; disk errors; [`Error::Stopped`].
@@ -91,7 +92,7 @@ impl RowSorter<'_> {
         Ok(SortedRows { entries, lightest, weights })
     }
 
-    /// Sorts rows and stores them in memory. A neighbour takes `bits` bits of a word.
+    /// Sorts the rows by weight and stores them in memory. A neighbour takes `bits` bits of a word.
     fn in_memory<W: Word>(&self, lengths: &[u32], bits: u32, lightest: &mut [u32]) -> Result<(Words<W>, WeightStats)> {
         let mut words = Words::new(lengths, bits, self.budget)?;
         let (starts, entries) = words.parts();
@@ -99,7 +100,7 @@ impl RowSorter<'_> {
         Ok((words, weights))
     }
 
-    /// Sorts rows and stores them in a file. Sorts as many rows at a time as fit in the window, a buffer in memory.
+    /// Sorts the rows by weight and stores them in a file. Sorts as many rows at a time as fit in a buffer in memory.
     fn in_file(
         &self,
         lengths: Buffer<u32>,
@@ -137,8 +138,8 @@ impl RowSorter<'_> {
         Ok((Entries::OnDisk(starts, entries), weights))
     }
 
-    /// Sorts the rows of `vertices` into `entries`, and writes the smallest weight of each row to `lightest`. A
-    /// neighbour takes `bits` bits of a word. Returns statistics of the weights.
+    /// Sorts the rows of `vertices` by weight into `entries`, and writes the smallest weight of each row to `lightest`.
+    /// A neighbour takes `bits` bits of a word. Returns statistics of the weights.
     fn sort<W: Word>(
         &self,
         (starts, bits): (&[W], u32),
@@ -184,7 +185,7 @@ impl RowSorter<'_> {
     }
 }
 
-/// Divides rows, and the array of their smallest weights, into parts that are sorted in parallel. Returns, for each
+/// Divides the rows, and the array of their smallest weights, into parts that are sorted in parallel. Returns, for each
 /// part, its first vertex, its entries, and its smallest weights.
 fn parts<'r, W: Word>(
     starts: &[W],

@@ -1,4 +1,4 @@
-//! State of a search that all its threads share, and functions that synchronize the threads.
+//! State of a shortest-path search that all its threads share, and functions that synchronize the threads.
 
 use super::SortedGraph;
 use super::arithmetic::Arithmetic;
@@ -20,8 +20,8 @@ use std::time::Instant;
 
 /// Number of vertices that a thread claims at a time, if rows are in memory.
 const PART: usize = 1 << 10;
-/// Number of vertices that a thread takes at a time, if rows are on a disk. It is larger, because a thread requests the
-/// rows of all these vertices before it reads any.
+/// Number of vertices that a thread claims at a time, if rows are on a disk. It is larger than for rows in memory,
+/// because a thread requests the rows of all these vertices before it reads any of them.
 const PART_ON_DISK: usize = 1 << 14;
 
 /// State of a running search for shortest paths, shared by its threads.
@@ -38,18 +38,18 @@ pub struct PathWalk<'s, A: Arithmetic> {
     pub threads: usize,
     /// The buckets of each thread.
     bins: &'s [Mutex<DistanceBins<A::Sum>>],
-    /// For each thread, its entries (vertices to push from) in the bucket of the current round.
+    /// For each thread, its entries in the bucket that the current round processes. An entry is a vertex to push from.
     pub lists: Vec<BucketList<A::Sum>>,
-    /// For the current round and the next: index of the first bucket that has an entry, in the encoding of
+    /// For the current round and the next: the first bucket that has an entry, in the encoding of
     /// [`NextRound::number`].
     pub next: [AtomicU64; 2],
-    /// For the current round and the next: number of edges of the vertices in the bucket.
+    /// For the current round and the next: number of edges of the vertices in the bucket that the round processes.
     pub edges: [AtomicU64; 2],
-    /// Number of edges in a round from which all threads take part.
+    /// Number of edges in a round from which all threads work on it. A round with fewer edges is left to one thread.
     pub bound: AtomicU64,
-    /// The first round that all threads do together after the first thread worked alone.
+    /// The round of pushing with which all threads continue after the first thread worked alone.
     pub next_round: Mutex<NextRound>,
-    /// Smallest distance in the wide bucket (the bucket before which pushing ended), as a word of
+    /// Smallest distance in the wide bucket (the bucket with very many edges, before which pushing ended), as a word of
     /// [`Arithmetic::to_word`].
     pub least: AtomicU64,
     /// Method of the search.
@@ -58,32 +58,33 @@ pub struct PathWalk<'s, A: Arithmetic> {
     /// Sequence number of the first barrier at which threads end the search because a thread failed; `usize::MAX` until
     /// then.
     stop: AtomicUsize,
-    /// For the current round and the next: number of vertices that threads have claimed.
+    /// For the current round over all vertices and the next: number of vertices that threads have claimed.
     parts: [AtomicUsize; 2],
-    /// For the current round and the next: number of vertices whose distances became smaller.
+    /// For the current round over all vertices and the next: number of vertices whose distances became smaller.
     changed: [AtomicU64; 2],
     relaxations: AtomicU64,
     pub(super) findings: Mutex<Findings<A::Sum>>,
     pub(super) ranks: Option<OtherRanks<'s, A::Sum>>,
 }
 
-/// Communication with the other ranks, which only the first thread uses.
+/// Communication with the other ranks. Only the first thread uses it.
 pub(super) struct OtherRanks<'s, S> {
     pub exchange: Mutex<&'s mut NearerExchange>,
     pub edges: &'s WeightedEdges<'s>,
-    /// For each thread, the vertices whose distances the thread decreased.
+    /// For each thread, the vertices whose distances this thread decreased.
     nearer: Mutex<Vec<Vec<NearerVertex<S>>>>,
 }
 
-/// The entries (vertices to push from) of one thread in the current bucket. Any thread may process some of them.
+/// The bucket entries of one thread that the current round processes. An entry is a vertex to push from. Any thread may
+/// process some of the entries.
 pub struct BucketList<S> {
-    /// The entries of the thread.
+    /// The entries of the thread in the current bucket.
     pub entries: RwLock<Vec<NearerVertex<S>>>,
-    /// Number of entries that threads have claimed.
+    /// Number of entries that threads have claimed so far.
     pub taken: AtomicUsize,
 }
 
-/// Statistics of completed phases, and counts of the reached vertices, from all threads.
+/// Results of all threads: statistics of the completed phases of a search, and counts of the reached vertices.
 pub(super) struct Findings<S> {
     pub phases: Vec<SearchPhase>,
     begun: Instant,
@@ -97,18 +98,18 @@ impl<S: Default> Findings<S> {
     }
 }
 
-/// Progress of a thread in a search. All threads take the same steps.
+/// Progress of one thread in a search. All threads take the same steps in the same order.
 pub struct ThreadState {
     /// Index of the thread.
     pub thread: usize,
     /// Number of rounds of pushing that the thread has begun.
     pub round: usize,
-    /// Number of rounds over vertices that the thread has begun.
+    /// Number of rounds over all vertices that the thread has begun.
     sweeps: usize,
     barriers: usize,
-    /// Whether this thread works alone while the others wait. Only the first thread does so.
+    /// Whether this thread works alone while the others wait. It is true only for the first thread.
     pub is_alone: bool,
-    /// First error of the thread.
+    /// The first error that occurred in the thread, if any.
     pub outcome: Result<()>,
 }
 
@@ -128,7 +129,7 @@ impl ThreadState {
 }
 
 impl<'s, A: Arithmetic> PathWalk<'s, A> {
-    /// Creates a search from `root`, with one thread for each element of `bins`.
+    /// Creates the shared state of a search from `root`. The search has one thread for each element of `bins`.
     pub fn new(
         graph: &'s SortedGraph,
         sums: &'s [A::Cell],
@@ -169,13 +170,14 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         }
     }
 
-    /// Locks the buckets of a thread. While the first thread works alone, it holds the locks of all threads' buckets.
+    /// Locks the buckets of the thread with index `thread`. While the first thread works alone, it holds the locks of
+    /// all threads' buckets.
     pub fn bins(&self, thread: usize) -> MutexGuard<'_, DistanceBins<A::Sum>> {
         self.bins[thread].lock()
     }
 
-    /// Waits at the barrier for all threads, unless this thread works alone. Returns false if a thread has failed, in
-    /// which case all threads must end the search.
+    /// Waits at a barrier for all threads, unless this thread works alone. Returns false if a thread has failed. All
+    /// threads must then end the search.
     pub fn wait(&self, here: &mut ThreadState) -> bool {
         if here.thread == 0 {
             here.note(signals::check());
@@ -198,8 +200,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.ranks.is_some()
     }
 
-    /// Replaces `number` by the result of `combine` over the numbers of all ranks, such as their sum. Returns false if
-    /// an error or a POSIX signal ends the search. All threads of all ranks must call it.
+    /// Combines the values of `number` on all ranks with `combine`, such as a sum, and stores the result in `number`.
+    /// Returns false if an error or a POSIX signal ends the search. All threads of all ranks must call it.
     pub fn reduce(
         &self,
         here: &mut ThreadState,
@@ -217,12 +219,12 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Returns the smallest distance in the wide bucket, the bucket before which pushing ended.
+    /// Returns the smallest distance in the wide bucket, the bucket with very many edges before which pushing ended.
     pub fn least(&self) -> A::Sum {
         A::of_word(self.least.load(Relaxed))
     }
 
-    /// Exchanges the vertices whose distances became smaller between the ranks; does nothing in a single process.
+    /// Exchanges the vertices whose distances became smaller between the ranks. Does nothing in a single process.
     /// `nearer` contains the vertices whose distances this thread decreased. The first thread sends the vertices of all
     /// threads to the other ranks, and calls `current` with each vertex, sent or received, that this rank owns. Returns
     /// false if an error or a POSIX signal ends the search. All threads of all ranks must call it.
@@ -248,8 +250,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     }
 
     /// Divides the vertices `all` into parts, which the threads claim one after another. Calls `work` with each part.
-    /// Returns the sum of the results of `work` over all threads and ranks. Returns `None` if an error or a POSIX
-    /// signal ends the search. All threads of all ranks must call it.
+    /// Returns the sum of the results of `work` over all threads and ranks, or `None` if an error or a POSIX signal
+    /// ends the search. All threads of all ranks must call it.
     pub fn round(
         &self,
         here: &mut ThreadState,
@@ -284,7 +286,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here).then_some(sum)
     }
 
-    /// Like [`Self::round`], but the first thread does all the work while the others sleep. All threads must call it.
+    /// Like [`Self::round`], but the first thread does all the work while the other threads sleep. All threads must
+    /// call it.
     pub fn round_alone(
         &self,
         here: &mut ThreadState,
@@ -319,8 +322,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Returns the statistics of phases and the counts of reached vertices that threads have recorded, and resets
-    /// them.
+    /// Returns the statistics of phases and the counts of reached vertices that threads have recorded so far, and
+    /// resets both.
     pub(super) fn take_findings(&self) -> Findings<A::Sum> {
         std::mem::replace(&mut *self.findings.lock(), Findings::new())
     }
@@ -332,10 +335,11 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     }
 }
 
-/// The next round of pushing. All threads agree on it.
+/// The next round of pushing, which is the same for all threads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NextRound {
-    /// Index of the bucket plus 1; 0 if memory is too small for buckets; `u64::MAX` if no bucket has entries.
+    /// Index of the bucket that the round processes, plus 1. It is 0 if memory is too small for buckets, and `u64::MAX`
+    /// if no bucket has entries.
     pub number: u64,
     /// Number of edges of the vertices in the bucket. If pushing must end before a wide bucket, this is the sum over
     /// all ranks.
@@ -343,13 +347,14 @@ pub struct NextRound {
 }
 
 impl NextRound {
-    /// Returns true if pushing ends: memory is too small, or no bucket with an index below `last` has an entry.
+    /// Returns true if no round follows: memory is too small for buckets, or no bucket with an index below `last` has
+    /// an entry.
     pub fn is_over(&self, last: u64) -> bool {
         self.number == 0 || self.number > last
     }
 }
 
-/// Counts of the reached vertices among the vertices that a thread processed.
+/// Counts of the reached vertices among the vertices that one thread processed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReachedVertices<S> {
     /// Number of reached vertices.
@@ -387,7 +392,7 @@ impl<S: Copy + Ord> ReachedVertices<S> {
         Ok(())
     }
 
-    /// Adds the counts of reached vertices of another thread.
+    /// Adds the counts of the vertices that another thread reached.
     pub fn add(&mut self, other: ReachedVertices<S>) {
         self.vertices += other.vertices;
         self.farthest = self.farthest.max(other.farthest);

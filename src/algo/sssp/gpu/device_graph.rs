@@ -1,5 +1,5 @@
-//! Copies weighted adjacency rows to a GPU: row offsets, and neighbours with weights. Each row is sorted by ascending
-//! weight.
+//! Copies the adjacency rows of a weighted graph to a GPU: row offsets, and neighbours with weights. Each row is sorted
+//! by ascending weight.
 #![allow(unsafe_code)] // kernel launches
 
 use super::buffer_sizes::{BOUNDS, LEAST_PIECE, SsspBufferSizes, THREADS};
@@ -21,34 +21,35 @@ use crate::stream::copies_from_host;
 /// A weighted graph that a GPU can read.
 #[derive(Debug)]
 pub(super) struct SsspDeviceGraph {
-    /// The graph as kernels see it.
+    /// The graph in the form in which kernels take it as an argument.
     pub graph: SsspGraph,
     /// Number of entries in all rows.
     pub entries: u64,
     /// The smallest weight, as a bit pattern: an integer, or the bits of an f32 or f64.
     pub lightest: u64,
-    /// The largest weight, as a bit pattern.
+    /// The largest weight, as a bit pattern: an integer, or the bits of an f32 or f64.
     pub heaviest: u64,
     /// The largest weight, as a number.
     pub most: f64,
-    /// Mean weight.
+    /// Mean of all weights, as a number.
     pub mean: f64,
     /// Number of entries in the longest row.
     pub longest: u32,
-    /// Rows in pinned host memory, if they do not fit in GPU memory. Kernels read them over the bus.
+    /// Rows in pinned host memory, if they do not fit in GPU memory. Kernels read these rows over the bus.
     pub on_host: Option<Pinned>,
-    /// GPU memory for near edges (the first edges of rows), if rows are in host memory and any near edge fits.
+    /// GPU memory for near edges (the first edges of each row). `None` unless rows are in host memory and at least one
+    /// edge fits.
     pub near: Option<NearEdges>,
     /// The list of 64-bit weights in pinned host memory, if it does not fit in GPU memory.
     pub _values: Option<Pinned>,
 }
 
-/// A weighted graph on the host that is to be copied to a GPU, with the sizes of arrays and parameters.
+/// A weighted graph in host memory that is to be copied to a GPU, with the sizes of GPU arrays and other parameters.
 pub(super) struct HostGraph<'a> {
-    /// The lower and the upper half of the rows.
+    /// The lower half (smaller neighbours) and the upper half (larger neighbours) of the adjacency rows.
     pub halves: [&'a BlockStore; 2],
     pub weights: &'a Weights<'a>,
-    /// Sizes of the arrays in GPU memory, apart from rows.
+    /// Sizes of the arrays in GPU memory, not counting rows.
     pub sizes: SsspBufferSizes,
     pub tuning: Tuning,
     /// Budget of host memory.
@@ -56,9 +57,9 @@ pub(super) struct HostGraph<'a> {
 }
 
 impl HostGraph<'_> {
-    /// Copies the rows to the GPU of `workspace`, joined into whole rows and sorted by weight. If they do not fit,
-    /// they are copied to pinned host memory, and the free GPU memory is allocated for near edges (the first edges of
-    /// rows). Frees temporary memory in the arena (the GPU memory of a rank) before it returns.
+    /// Copies the adjacency rows to the GPU of `workspace`, joined into whole rows and sorted by weight. If they do not
+    /// fit, copies them to pinned host memory instead, and allocates the free GPU memory for near edges (the first
+    /// edges of each row). Frees temporary GPU memory before it returns.
     pub fn make_resident(&self, workspace: &mut Workspace) -> Result<SsspDeviceGraph> {
         let (sizes, scale) = (&self.sizes, self.weights.scale());
         let entries: u64 = self.halves.iter().map(|half| half.edges()).sum();
@@ -103,8 +104,9 @@ impl HostGraph<'_> {
         Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, most, mean, longest, on_host, near, _values })
     }
 
-    /// Copies the list of 64-bit weights to the GPU if `rest` bytes remain free for other uses. Otherwise copies it to
-    /// pinned host memory. Returns the address at which kernels read the list, and the pinned memory, if used.
+    /// Copies the list of 64-bit weights to the GPU if `rest` bytes of GPU memory remain free afterwards. Otherwise
+    /// copies it to pinned host memory. Returns the address at which kernels read the list, and the pinned memory, if
+    /// used.
     fn place_values(&self, workspace: &mut Workspace, rest: u64) -> Result<(u64, Option<Pinned>)> {
         let values = self.weights.scale().values;
         let (count, bytes) = (values.len() as u64, bytes_of(values));
@@ -122,9 +124,9 @@ impl HostGraph<'_> {
         Ok((values.address(), None))
     }
 
-    /// Copies the row offsets to the GPU. Returns the graph without its entries, and three numbers: the number of
-    /// vertices with rows of at least middle length, the number of vertices with long rows, and the length of the
-    /// longest row. Separate kernels sort rows of middle length and long rows.
+    /// Copies the row offsets to the GPU. Returns the graph without its row entries, and three numbers: the ends of the
+    /// vertices whose rows have at least middle length and of the vertices with long rows, and the length of the
+    /// longest row. Rows of middle length and long rows are sorted by separate kernels.
     fn outline(
         &self,
         workspace: &mut Workspace,
@@ -144,7 +146,7 @@ impl HostGraph<'_> {
         Ok((graph, others))
     }
 
-    /// Copies the neighbours in both halves to the GPU as whole rows, with their weights.
+    /// Copies the neighbours in both halves of the rows to the GPU, joined into whole rows, with their weights.
     fn fill(&self, workspace: &mut Workspace, own: [DeviceSlice<u32>; 2], graph: &SsspGraph) -> Result<()> {
         let tuning = &self.tuning;
         let vertices = u64::from(graph.vertices);
@@ -203,8 +205,8 @@ impl HostGraph<'_> {
 }
 
 /// Returns the exclusive ends of four groups of vertices, and the length of the longest row. The groups are: vertices
-/// with more than one edge, with rows that several threads share, with rows of at least middle length, and with long
-/// rows. Vertices are in the order of descending degree, so each group is at the start.
+/// with more than one edge; vertices whose rows several threads share; vertices whose rows have at least middle length;
+/// and vertices with long rows. Because vertices are in the order of descending degree, each group is at the start.
 fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
@@ -215,7 +217,7 @@ fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> 
     Ok([found[0] as u32, (found[0] >> 32) as u32, found[1] as u32, (found[1] >> 32) as u32, found[2] as u32])
 }
 
-/// Copies the input ids of all vertices to the GPU. `of` returns the id of a vertex.
+/// Copies the input ids of all vertices to the GPU array `to`. `of` returns the input id of a vertex.
 fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vertex) -> u64 + Sync)) -> Result<()> {
     let words = DeviceSlice::at(to.address(), 2 * to.len());
     fill_by_lanes(&mut workspace.uploader.lanes()?, words, 2, |first, slot| {
@@ -228,7 +230,8 @@ fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vert
     })
 }
 
-/// Computes the statistics of all weights on the GPU. `values` is the GPU address of the list of 64-bit weights.
+/// Computes the smallest, the largest and the sum of all weights on the GPU. `values` is the GPU address of the list of
+/// 64-bit weights.
 fn summarize(
     workspace: &Workspace,
     edges: DeviceSlice<u64>,
@@ -248,9 +251,9 @@ fn summarize(
     Ok(WeightSummary { least: least_most as u32, most: (least_most >> 32) as u32, sum: f64::from_bits(sum) })
 }
 
-/// Sorts rows by weight on the GPU. Separate kernels sort short rows, rows of middle length, and long rows. Vertices
-/// are in the order of descending degree, so rows of middle length are among the first `over_few`, and long rows among
-/// the first `over_middle`.
+/// Sorts the adjacency rows by weight on the GPU. Separate kernels sort short rows, rows of middle length, and long
+/// rows. Vertices are in the order of descending degree. So rows of middle length are among the first `over_few` rows,
+/// and long rows among the first `over_middle`.
 fn sort(
     workspace: &Workspace,
     graph: &SsspGraph,

@@ -1,4 +1,4 @@
-//! Weighted adjacency rows in pinned host memory. Kernels read them over the bus if they do not fit in GPU memory.
+//! Weighted adjacency rows in pinned host memory. If rows do not fit in GPU memory, kernels read these over the bus.
 #![allow(unsafe_code)] // bytes that are seen as words
 
 use super::Weights;
@@ -13,10 +13,11 @@ use crate::process::signals;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Approximate number of row entries that a thread copies at a time. One thread copies a longer row.
+/// Approximate number of row entries that a thread copies to pinned memory at a time. A longer row is copied by one
+/// thread.
 const PIECE: usize = 1 << 20;
 
-/// Smallest and largest weight, and sum of the weights, of all row entries.
+/// Smallest weight, largest weight, and sum of the weights of all row entries.
 #[derive(Clone, Copy)]
 pub(super) struct WeightSummary {
     /// The smallest weight, in its stored encoding.
@@ -27,9 +28,9 @@ pub(super) struct WeightSummary {
     pub sum: f64,
 }
 
-/// Copies the rows of both halves to pinned memory, joined into whole rows that are sorted by ascending weight. Each
-/// entry is a 64-bit word with the neighbour in the lower half and the weight in the upper half. Returns the rows and
-/// the statistics of the weights.
+/// Copies both halves of the adjacency rows to pinned memory, joined into whole rows that are sorted by ascending
+/// weight. Each entry is a 64-bit word: the neighbour in the lower 32 bits, the weight in the upper 32 bits. Returns
+/// the rows and statistics of the weights.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; [`crate::Error::Stopped`].
@@ -82,8 +83,8 @@ pub(super) fn pin(
     Ok((pinned, weights))
 }
 
-/// Returns the function that computes the weight of the edge from row `row` to a neighbour. Returns `None` if weights
-/// are stored.
+/// Returns the function that computes the weight of the edge from row `row` to a neighbour, or `None` if weights are
+/// stored.
 fn drawn(weights: &Weights<'_>, direction: Direction, row: u32) -> Option<impl Fn(u32) -> u32> {
     let Weights::Drawn(drawn, id) = *weights else { return None };
     let v = direction.vertex(row);

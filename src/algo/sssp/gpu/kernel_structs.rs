@@ -1,4 +1,4 @@
-//! Rust definitions of the structs that kernels take as arguments. Their layouts must match `kernels/sssp.cuh`,
+//! Rust definitions of the structs that GPU kernels take as arguments. Their layouts must match `kernels/sssp.cuh`,
 //! `kernels/sssp_moore.cuh` and `kernels/sssp_prepare.cu`.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
@@ -8,7 +8,7 @@ use crate::formats::WeightType;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
-/// Number of clock readings that a search records.
+/// Number of times that a search reads the GPU clock, to measure its phases.
 pub(super) const MARKS: usize = constant(SSSP.1, "SSSP_MARKS") as usize;
 
 /// A weighted graph that a GPU can read.
@@ -25,8 +25,8 @@ pub(super) struct SsspGraph {
     pub values: u64,
 }
 
-/// GPU addresses of the arrays of a queue. A queue contains vertices whose edges are to be relaxed, with the offsets
-/// of their rows.
+/// GPU addresses of the arrays of a queue. A queue contains vertices whose edges are to be relaxed, with the offsets of
+/// their adjacency rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspQueue {
@@ -45,7 +45,7 @@ pub(super) struct Pile {
     pub distances: u64,
 }
 
-/// Arguments of the search kernel: addresses of its memory, and parameters.
+/// Arguments of the kernel that searches by buckets: addresses of GPU arrays, and parameters.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspArguments {
@@ -69,7 +69,7 @@ pub(super) struct SsspArguments {
     pub unused: u32,
 }
 
-/// State of a search, which stays in GPU memory between launches.
+/// State of a search, which stays in GPU memory between kernel launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspState {
@@ -95,7 +95,7 @@ pub(super) struct SsspState {
     pub walk: [u64; 10],
 }
 
-/// Arguments of the kernels of Moore's algorithm: addresses of their memory, and parameters.
+/// Arguments of the kernels of Moore's algorithm: addresses of GPU arrays, and parameters.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Moore {
@@ -112,7 +112,7 @@ pub(super) struct Moore {
     pub unused: u32,
 }
 
-/// State of Moore's algorithm, which stays in GPU memory between launches.
+/// State of Moore's algorithm, which stays in GPU memory between kernel launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct MooreState {
@@ -125,7 +125,8 @@ pub(super) struct MooreState {
     pub relaxations: u64,
 }
 
-/// Arguments of the kernels of the baseline: addresses of arrays. The baseline marks active vertices in a mask.
+/// Arguments of the kernels of the baseline: addresses of GPU arrays. The baseline marks the vertices to push from in a
+/// mask.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Masked {
@@ -136,8 +137,8 @@ pub(super) struct Masked {
     pub relaxations: u64,
 }
 
-/// Arguments of the kernel that joins half rows to whole rows: it copies the neighbours in a half, with their weights,
-/// to their indices in whole rows.
+/// Arguments of the kernel that joins half rows (smaller or larger neighbours) to whole rows. The kernel copies the
+/// neighbours in a half, with their weights, to their indices in whole rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct RowPlacing {

@@ -1,4 +1,4 @@
-//! GPU memory of shortest-path searches, apart from the graph.
+//! GPU memory of shortest-path searches, not counting the graph.
 
 use super::buffer_sizes::SsspBufferSizes;
 use super::kernel_structs::{Pile, SsspQueue};
@@ -10,18 +10,18 @@ pub(super) struct SsspMemory {
     /// The distance of each vertex, in 32 or 64 bits.
     pub distances: DeviceSlice<u64>,
     pub parents: DeviceSlice<u32>,
-    /// Bitmap of the vertices that did not fit in a queue (vertices to push from) or a pile (vertices that wait until
-    /// the search comes close to their distances).
+    /// Bitmap of the vertices that did not fit in a queue (vertices to push from) or in a pile (vertices that wait
+    /// until the search comes close to their distances).
     pub pending: DeviceSlice<u32>,
     pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
-    /// The memory of queues and piles as one array. Moore's algorithm and the baseline need neither queues nor piles,
-    /// and use `3 * vertices + 64` 32-bit words of this memory for other arrays.
+    /// The memory of queues and piles, as one array. Moore's algorithm and the baseline, which need neither queues nor
+    /// piles, use `3 * vertices + 64` 32-bit words of it for other arrays.
     pub words: DeviceSlice<u32>,
 }
 
 impl SsspMemory {
-    /// Allocates the arrays in an arena (the GPU memory of a rank).
+    /// Allocates the arrays of a search in an arena (the GPU memory of a rank).
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.

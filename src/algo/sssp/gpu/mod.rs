@@ -1,14 +1,14 @@
 //! Searches for shortest paths on a GPU. `kernels/sssp_search.cuh` describes the method. This module allocates the GPU
 //! memory, launches kernels, and copies results to the host.
 //!
-//! GPU memory contains rows of neighbours with their weights, 8 bytes per entry. Each row is sorted by ascending
-//! weight. If rows do not fit, they are in pinned host memory, and GPU memory contains as many of the first edges of
-//! rows as fit (`near`). GPU memory also contains the distance, the parent and the row offset of each vertex, and
-//! queues. Random weights are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
+//! GPU memory contains adjacency rows (neighbours with their weights), 8 bytes per entry. Each row is sorted by
+//! ascending weight. If rows do not fit, they are in pinned host memory, and GPU memory contains as many of the first
+//! edges of rows as fit (`near`). GPU memory also contains the distance, the parent and the row offset of each vertex,
+//! and queues. Random weights are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
 //!
-//! Distances have 32 bits. If a sum does not fit, this search and all later ones use 64 bits. If weights have 64 bits,
-//! rows contain codes (indices in the list of weights), and this list is in GPU memory, or in pinned host memory if it
-//! does not fit.
+//! Distances have 32 bits. If a sum does not fit, the search is repeated with 64 bits, and all later searches use 64
+//! bits. If weights have 64 bits, rows contain codes (indices in the list of weights), and this list is in GPU memory,
+//! or in pinned host memory if it does not fit.
 #![allow(unsafe_code)] // kernel launches
 
 mod buffer_sizes;
@@ -50,15 +50,15 @@ use memory::SsspMemory;
 use programs::PREPARE;
 use sums::SumKind;
 
-/// Purpose of the GPU memory, for error messages.
+/// Purpose of the GPU memory, as error messages name it.
 const PURPOSE: &str = "[sssp] on this graph";
 
 /// Source of the edge weights.
 pub enum Weights<'a> {
     /// Weights that are stored with the blocks of the graph, with their encoding.
     Stored(WeightScale<'a>),
-    /// Random weights, which depend on the ids of both ends of an edge. The function returns the id of a vertex in the
-    /// input.
+    /// Random weights, which depend on the input ids of both ends of an edge. The function returns the input id of a
+    /// vertex.
     Drawn(DrawnWeights, &'a (dyn Fn(Vertex) -> u64 + Sync)),
 }
 
@@ -77,7 +77,7 @@ pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
     blocks: u32,
     placed: SsspDeviceGraph,
-    /// Type of the distances. It changes to a type of 64 bits once a sum does not fit in 32 bits.
+    /// Type in which kernels store distances. It changes to a type of 64 bits once a sum does not fit in 32 bits.
     sums: SumKind,
     method: Method,
     search: kernel_structs::SsspArguments,
@@ -85,12 +85,12 @@ pub struct GpuSearch<'a> {
     tuning: Tuning,
     state: DeviceSlice<SsspState>,
     /// CUDA events at three times: the beginning of a search, its end, and the time when distances are known. The third
-    /// is recorded only if parents are found by separate launches.
+    /// event is recorded only if separate launches find parents.
     clock: [Event; 3],
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Copies a graph to the GPU of `lease` and prepares it for the searches of a table. The graph must have both
+    /// Copies a graph to the GPU of `lease` and prepares it for the searches of `table`. The graph must have both
     /// halves of its rows (smaller and larger neighbours).
     ///
     /// # Errors
@@ -181,8 +181,8 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Chooses near edges (the first edges of rows) based on the distances of the last search, and copies them to GPU
-    /// memory. `scale` is the encoding of the weights.
+    /// Chooses near edges (the first edges of each row) based on the distances that the last search found, and copies
+    /// them to GPU memory. `scale` is the encoding of the weights.
     fn choose_near(&mut self, scale: WeightScale<'_>) -> Result<()> {
         let placed = &mut self.placed;
         let Some(near) = &placed.near else { return Ok(()) };
@@ -197,8 +197,8 @@ impl<'a> GpuSearch<'a> {
         near.choose(&self.gpu.workspace, &mut placed.graph, excess)
     }
 
-    /// Searches from `root`. If a sum does not fit in 32 bits, repeats the search with 64 bits. Returns the final
-    /// state.
+    /// Searches from `root`. If a sum does not fit in 32 bits, repeats the search with 64 bits. Returns the state of
+    /// the finished search.
     fn search_all(&mut self, root: Vertex) -> Result<SsspState> {
         let state = self.search_once(root)?;
         if state.overflowed == 0 {
@@ -227,8 +227,8 @@ impl<'a> GpuSearch<'a> {
         Ok(state)
     }
 
-    /// Marks all vertices as unreached, and then records the event at the beginning of the search. Like the Graph500
-    /// reference code, this excludes the marking from the search time.
+    /// Marks all vertices as unreached, and then records the event at the beginning of the search. So the search time
+    /// does not include the marking, as in the Graph500 reference code.
     fn clear(&self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         let bytes = 4 * self.sums.words() * u64::from(self.placed.graph.vertices);
@@ -238,7 +238,7 @@ impl<'a> GpuSearch<'a> {
         queue.mark(&self.clock[0])
     }
 
-    /// Launches the kernel until the search is finished. `from` says what the first launch does: [`BEGINS`] or
+    /// Launches the search kernel until the search is finished. `from` says what the first launch does: [`BEGINS`] or
     /// [`KNOWN`].
     fn launch_all(&self, root: Vertex, from: u32) -> Result<SsspState> {
         let workspace = &*self.gpu.workspace;
@@ -295,8 +295,8 @@ fn search_kernel(workspace: &Workspace, sums: SumKind) -> Result<Kernel> {
     workspace.kernel(programs::search(sums), &format!("sssp_{}", sums.name()))
 }
 
-/// Values of the kernel argument `begins`. The first launch of a search begins the search or, if distances are known,
-/// finds parents. Later launches continue.
+/// Values of the kernel argument `begins`, for the first launch of a search. With `BEGINS` it begins the search, and
+/// with `KNOWN`, when distances are known, it only finds parents. In later launches the argument is 0.
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 

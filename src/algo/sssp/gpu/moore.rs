@@ -1,5 +1,6 @@
-//! Runs Moore's algorithm, with queues in three tiers, and the baseline, with masks of active vertices, on a GPU. The
-//! kernels are in `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
+//! Runs two methods on a GPU: Moore's algorithm with queues of vertices, and the baseline with masks of active
+//! vertices. The kernels are in `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next
+//! launch.
 #![allow(unsafe_code)] // kernel launches
 
 use super::GpuSearch;
@@ -11,52 +12,54 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
-/// Number of threads per block, if several blocks run.
+/// Number of threads per thread block, if several blocks run.
 const THREADS: u32 = of_kernels("MOORE_THREADS");
-/// Number of threads in a block that runs alone.
+/// Number of threads in a thread block that runs alone.
 const ALONE: u32 = of_kernels("MOORE_ALONE");
-/// Number of tasks (vertices to push from) that a block claims at a time, if several blocks run.
+/// Number of tasks (vertices to push from) that a thread block claims at a time, if several blocks run.
 const TASKS: u32 = THREADS / of_kernels("MOORE_LANES");
-/// Number of tasks (vertices to push from) above which a launch of one block with distances in shared memory ends.
+/// Number of tasks (vertices to push from) above which a launch ends, if a single thread block runs and stores
+/// distances in shared memory.
 const MOST_IN_SHARED: u32 = 1024;
-/// Number of tasks (vertices to push from) above which a launch of one block without distances in shared memory ends.
+/// Number of tasks (vertices to push from) above which a launch ends, if a single thread block runs and stores
+/// distances in global memory.
 const MOST_OF_ONE: u32 = 512;
-/// Number of tasks (vertices to push from) above which a launch of several blocks ends.
+/// Number of tasks (vertices to push from) above which a launch ends, if several thread blocks run.
 const MOST_OF_SEVERAL: u32 = 1 << 20;
 const _: () = {
     let of_block = of_kernels("MOORE_OF_BLOCK");
     assert!(MOST_OF_ONE <= of_block);
     assert!(MOST_IN_SHARED <= of_block);
 };
-/// Number of rounds after which a launch ends.
+/// Number of rounds after which a kernel launch ends.
 const ROUNDS: u32 = 1 << 14;
-/// Number of threads per block in the baseline.
+/// Number of threads per thread block in the baseline.
 const MASKED_THREADS: u32 = 256;
 
 const fn of_kernels(name: &str) -> u32 {
     constant(MOORE_HEADER.1, name)
 }
 
-/// Statistics of the rounds of a search.
+/// Statistics of the rounds of one search.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RoundCounts {
     /// Number of rounds. A barrier of all threads ends each round.
     pub rounds: u64,
     /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Whether a sum did not fit in its type.
+    /// Whether the length of some path did not fit in the type in which distances are stored.
     pub overflowed: bool,
 }
 
-/// Returns the kernel whose name begins with `name`, for the type of the distances of a search.
+/// Returns the kernel whose name begins with `name`, for the type in which `search` stores distances.
 fn kernel(search: &GpuSearch<'_>, name: &str) -> Result<Kernel> {
     let program = if search.sums.is_coded() { &MOORE_CODED } else { &MOORE };
     search.gpu.workspace.kernel(program, &format!("{name}_{}", search.sums.name()))
 }
 
-/// Finds the distances from `root` with queues of vertices (Moore). All vertices must be marked as unreached before.
-/// Records two of the CUDA events in `search.clock`: the first after arrays are cleared, and the third when distances
-/// are known.
+/// Finds the distances from `root` by Moore's algorithm, with queues of vertices. The caller must have marked all
+/// vertices as unreached. Records two of the CUDA events in `search.clock`: the first one after arrays are cleared, and
+/// the third one when distances are known.
 pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
     let GpuSearch { memory, tuning, sums, clock: [begun, _, known], .. } = search;
     let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);
@@ -123,7 +126,7 @@ pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts
     }
 }
 
-/// Finds the distances from `root` in rounds over all vertices (the baseline). Records the same CUDA events as
+/// Finds the distances from `root` by the baseline, in rounds over all vertices. Records the same CUDA events as
 /// [`queued`].
 pub(super) fn masked(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
     let GpuSearch { memory, sums, clock: [begun, _, known], .. } = search;

@@ -1,6 +1,6 @@
 //! Chooses the *near edges*: the first edges of each row, which are copied to GPU memory if rows are in host memory.
 //! Rows are sorted by ascending weight. A search that has passed the hubs follows few edges that are longer than the
-//! path from a hub to their heads, so the edges with the smallest weight minus this distance (their *excess*) are
+//! path from a hub to their heads. So the edges with the smallest *excess* (weight minus the length of this path) are
 //! chosen. The choice affects only how often the bus is used, never the answer.
 #![allow(unsafe_code)] // kernel launches
 
@@ -10,22 +10,23 @@ use crate::algo::sssp::cpu::ExcessCounts;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice, Scan, Workspace, constant, slice_bytes};
 
-/// Number of equal intervals into which the range of excesses is divided. An excess is a weight minus the distance of
-/// the row's vertex.
+/// Number of equal intervals into which the range of excesses is divided. An excess is the weight of an edge minus the
+/// distance of the row's vertex from a hub.
 pub(super) const STEPS: usize = constant(PREPARE.text, "EXCESS_STEPS") as usize;
 
-/// GPU memory for near edges: the first edges of each row.
+/// GPU memory for near edges: the first edges of each adjacency row.
 #[derive(Debug)]
 pub(super) struct NearEdges {
     starts: DeviceSlice<u32>,
     edges: DeviceSlice<u64>,
-    /// Number of edges in each interval of excesses. Also scratch memory for the prefix sums of `starts`.
+    /// Number of edges in each interval of excesses (weights minus distances from a hub). It is also the scratch memory
+    /// for the prefix sums of `starts`.
     counts: DeviceSlice<u64>,
 }
 
 impl NearEdges {
-    /// Allocates the free memory of `arena` (the GPU memory of a rank), except `rest` bytes, for near edges of `rows`
-    /// rows. Allocates no more than `most` near edges need. Returns `None` if no edge fits.
+    /// Allocates the free memory of `arena` (the GPU memory of a rank), except `rest` bytes, for near edges (the first
+    /// edges of each of `rows` rows). Allocates no more than `most` near edges need. Returns `None` if no edge fits.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has fewer than `rest` bytes.
@@ -40,8 +41,9 @@ impl NearEdges {
         Ok(Some(NearEdges { starts, edges, counts: arena.take_planned(counts)? }))
     }
 
-    /// Chooses the near edges of the rows of `graph`, copies them from host memory, and stores their addresses in
-    /// `graph`. `excess` contains the distances of all vertices from the first vertex, which is a hub.
+    /// Chooses the near edges (the first edges of each row) of `graph`, copies them from host memory, and stores their
+    /// addresses in `graph`. `excess` gives access to the distances of all vertices from the first vertex, which is a
+    /// hub.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

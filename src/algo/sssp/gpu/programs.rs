@@ -1,4 +1,4 @@
-//! CUDA programs for shortest paths on a GPU.
+//! CUDA programs for shortest-path searches on a GPU.
 
 use super::sums::SumKind;
 use crate::algo::WeightSource;
@@ -34,8 +34,8 @@ macro_rules! search {
     };
 }
 
-/// A program for each type of distances, in the order of [`SumKind`]. A single program for all types would take
-/// seconds to compile, and a job needs one or two of them.
+/// The CUDA program that searches by buckets, for each type of distances, in the order of [`SumKind`]. A single program
+/// for all types would take seconds to compile, and a job needs only one or two of them.
 static SEARCHES: [ProgramSource; 5] = [
     search!("sssp_whole.cu"),
     search!("sssp_wide.cu"),
@@ -44,12 +44,12 @@ static SEARCHES: [ProgramSource; 5] = [
     search!("sssp_double.cu"),
 ];
 
-/// Returns the program that searches by buckets and finds parents, for distances of the type `sums`.
+/// Returns the CUDA program that searches by buckets and finds parents, for distances of the type `sums`.
 pub(super) fn search(sums: SumKind) -> &'static ProgramSource {
     &SEARCHES[sums as usize]
 }
 
-/// CUDA program that joins half rows to whole rows and sorts them by weight.
+/// CUDA program that joins half rows (smaller or larger neighbours) to whole rows, and sorts them by weight.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "sssp_prepare.cu",
     text: include_str!("../../../../kernels/sssp_prepare.cu"),
@@ -93,7 +93,7 @@ pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSou
         .collect()
 }
 
-/// Returns the CUDA programs that few graphs need, for weights from `source`: the programs for sums that do not fit in
+/// Returns the CUDA programs that few graphs need, if weights come from `source`. They are for sums that do not fit in
 /// 32 bits, and for 64-bit weights.
 pub fn rare_programs(source: WeightSource) -> Vec<&'static ProgramSource> {
     let sums: &[SumKind] = match source {

@@ -11,8 +11,8 @@ const PULLED: usize = 5;
 const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
-/// Returns the results and statistics of a search that took `seconds` seconds. `farthest` is (largest distance, bit
-/// pattern of the largest weight).
+/// Returns the results and statistics of a search that took `seconds` seconds. `farthest` consists of the largest
+/// distance and the bit pattern of the largest weight.
 pub(super) fn of(state: &SsspState, farthest: (Distance, u64), seconds: f64) -> SsspStats {
     let between = |from: usize, to: usize| state.marks[to].saturating_sub(state.marks[from]) as f64 / 1e9;
     let phase =

@@ -1,17 +1,17 @@
-//! Types of distances on a GPU. Kernels are compiled for each type.
+//! Types in which GPU kernels store distances. Kernels are compiled for each type.
 
 use crate::formats::WeightType;
 
-/// Type of distances, which are sums of weights.
+/// Type in which kernels store distances, which are sums of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SumKind {
     /// Integers of 32 bits.
     Whole,
-    /// Integers of 64 bits, as sums of 32-bit weights.
+    /// Integers of 64 bits, for sums of 32-bit weights.
     Wide,
     /// Floating-point numbers, stored as the bits of an f32.
     Decimal,
-    /// Integers of 64 bits, as sums of 64-bit weights.
+    /// Integers of 64 bits, for sums of 64-bit weights.
     Coded,
     /// Floating-point numbers, stored as the bits of an f64.
     Double,
@@ -28,12 +28,12 @@ impl SumKind {
         }
     }
 
-    /// Returns true if a distance takes 64 bits.
+    /// Returns true if a distance of this type takes 64 bits.
     pub fn is_wide(self) -> bool {
         matches!(self, SumKind::Wide | SumKind::Coded | SumKind::Double)
     }
 
-    /// Returns the type to use instead once a sum does not fit in this type.
+    /// Returns the type that replaces this one once a sum does not fit in it.
     pub fn wider(self) -> SumKind {
         match self {
             SumKind::Whole | SumKind::Wide => SumKind::Wide,
@@ -41,7 +41,7 @@ impl SumKind {
         }
     }
 
-    /// Returns the size of a distance in 32-bit words.
+    /// Returns the size of a distance of this type, in 32-bit words.
     pub fn words(self) -> u64 {
         if self.is_wide() { 2 } else { 1 }
     }
@@ -51,7 +51,7 @@ impl SumKind {
         matches!(self, SumKind::Coded | SumKind::Double)
     }
 
-    /// Returns the name of this type, which is the suffix of its kernels' names.
+    /// Returns the name of this type, with which the names of its kernels end.
     pub fn name(self) -> &'static str {
         match self {
             SumKind::Whole => "whole",

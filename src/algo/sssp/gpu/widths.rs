@@ -6,37 +6,38 @@ use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 
 /// Number of edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a
-/// fraction of all row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms a search on an H100 with
-/// this value, 1.82 ms with four times the value and 1.84 ms with a quarter.
+/// fraction of all row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms per search on an H100 with
+/// this value, 1.82 ms with four times the value, and 1.84 ms with a quarter of it.
 const THRESHOLD: f64 = 1.0 / 1024.0;
-/// Minimum ratio of the longest to the mean row length from which a graph counts as having a core of hubs.
+/// Minimum ratio of the longest row to the mean row length in a graph with hubs.
 const CORE: f64 = 64.0;
-/// Width of a bucket while few edges are queued, in graphs with a core, in multiples of the mean weight.
+/// Width of a bucket while few edges are queued, in graphs with hubs, in multiples of the mean weight.
 const COARSE: f64 = 1.0 / 16.0;
-/// Width of a bucket while many edges are queued, in graphs with a core, in multiples of the mean weight. With integer
-/// weights from 1 to 255, a bucket is a single distance.
+/// Width of a bucket while many edges are queued, in graphs with hubs, in multiples of the mean weight. With integer
+/// weights from 1 to 255, a bucket covers a single distance.
 const FINE: f64 = 1.0 / 128.0;
 /// Width of the range of distances that is still pushed once a cap is set (a distance beyond which vertices pull), in
-/// graphs with a core, in multiples of the mean weight. With integer weights from 1 to 255, the range has four
-/// distances. Scale 26 of Graph500 took 4.58 ms a search on an H200 with this value, 4.74 ms with five distances, and
-/// 4.99 ms with three.
+/// graphs with hubs, in multiples of the mean weight. With integer weights from 1 to 255, the range has four distances.
+/// Scale 26 of Graph500 took 4.58 ms per search on an H200 with this value, 4.74 ms with five distances, and 4.99 ms
+/// with three.
 const REACH: f64 = 1.0 / 32.0;
-/// Value of [`REACH`] for floating-point weights. Scale 24 took 2.07 ms with this value, and 2.14 and 2.55 ms with
-/// 1/50 and 1/100.
+/// Value that replaces [`REACH`] for floating-point weights. Scale 24 of Graph500 took 2.07 ms per search with this
+/// value, 2.14 ms with 1/50, and 2.55 ms with 1/100.
 const REACH_OF_DECIMALS: f64 = 1.0 / 64.0;
-/// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length.
+/// Width of a bucket in graphs without hubs, in multiples of the mean weight divided by the mean row length.
 const NEAR: f64 = 4.0;
-/// Width of a bucket in deep graphs without a core, where a step follows several edges, in multiples of the mean weight
-/// divided by the mean row length. A grid of 4096 x 4096 took 27 ms on an H100 with this value, 33 ms with half, and 25
-/// ms with twice the value, which relaxes twice as many edges.
+/// Width of a bucket in deep graphs without hubs, where a step follows several edges, in multiples of the mean weight
+/// divided by the mean row length. A grid of 4096 x 4096 vertices took 27 ms on an H100 with this value, and 33 ms with
+/// half of it. It took 25 ms with twice the value, but relaxed twice as many edges.
 const NEAR_IF_DEEP: f64 = 64.0;
-/// Threshold above which a task (a vertex to push from) waits in Moore's algorithm: the difference between its
-/// distance and the smallest one, in multiples of the mean weight. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on
-/// an H100 with three, and 0.94 ms with two.
+/// Difference between the distance of a task (a vertex to push from) and the smallest distance of all tasks, above
+/// which the task waits in Moore's algorithm, in multiples of the mean weight. Cliques of 16,384 vertices (SSCA#2) took
+/// 0.92 ms on an H100 with the value 3, and 0.94 ms with 2.
 const WAITS: f64 = 3.0;
 
 /// Widths of buckets, in the encoding of distances. `threshold` is the number of edges that are relaxed by pushing
-/// before a cap is set, and `reach` the range of distances that is still pushed then.
+/// before a cap is set (a distance beyond which vertices pull). `reach` is the width of the range of distances that is
+/// still pushed afterwards.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Widths {
     pub threshold: u64,
@@ -45,7 +46,7 @@ pub(super) struct Widths {
     pub reach: u64,
 }
 
-/// Computes the widths for a graph. A width in `tuning` overrides the computed one.
+/// Computes the bucket widths for a graph. A width that `tuning` sets overrides the computed one.
 pub(super) fn widths(placed: &SsspDeviceGraph, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
     let rows = f64::from(placed.graph.vertices.max(1));
     let mean_row = (placed.entries as f64 / rows).max(1.0);

@@ -1,4 +1,4 @@
-//! A batch of shortest-path trees. Each edge that is read is checked against all of them.
+//! A batch of shortest-path trees that are checked together. Each edge that is read is checked against all of them.
 
 use super::steps::PlateauSteps;
 use super::sum::TreeSum;
@@ -9,28 +9,28 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices that a thread claims at a time in the check after the pass over all edges.
+/// Number of vertices that a thread claims at a time, when parents are checked after the pass over all edges.
 const PART: usize = 1 << 14;
 
 /// One of the shortest-path trees to check.
 pub struct CheckedTree<'a> {
     /// Root of the search.
     pub root: u32,
-    /// Parent of every vertex.
+    /// Parent of every vertex in the tree.
     pub parents: &'a [u32],
-    /// Steps of vertices within plateaus (vertices at the same distance, joined by edges that add nothing). `None` if
-    /// every parent is nearer than its child.
+    /// Step of every vertex within its plateau. A plateau consists of vertices at the same distance that are joined by
+    /// edges that add nothing to it. `None` if every parent is nearer to the root than its child.
     pub steps: Option<PlateauSteps>,
 }
 
 /// A batch of up to `W` shortest-path trees that are checked together.
 pub struct TreeBatch<'a, S, const W: usize> {
-    /// The trees to check.
+    /// The trees in the batch.
     pub trees: Vec<CheckedTree<'a>>,
     /// For each vertex, its distances in all trees side by side.
     lines: &'a [[S; W]],
-    /// For each vertex, one bit per tree. The bit is set once the check has seen a tight edge from the vertex's
-    /// parent: the parent's distance plus the weight is the distance of the vertex.
+    /// For each vertex, a bitmap of trees. The bit of a tree is set once the check has seen a tight edge from the
+    /// vertex's parent: the parent's distance plus the weight is the distance of the vertex.
     seen: Buffer<AtomicU32>,
 }
 
@@ -38,8 +38,7 @@ pub struct TreeBatch<'a, S, const W: usize> {
 pub type NumberedFault = (usize, PathFault);
 
 impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
-    /// Creates a batch for a check that has seen no edge yet. `lines` contains, for each vertex, its distances in all
-    /// trees side by side.
+    /// Creates a batch of trees. `lines` contains, for each vertex, its distances in all trees side by side.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -48,13 +47,13 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(TreeBatch { trees, lines, seen })
     }
 
-    /// Prefetches the distances of vertex `v`.
+    /// Prefetches the distances of vertex `v` in all trees.
     #[inline]
     pub fn fetch(&self, v: u32) {
         prefetch(self.lines, v as usize);
     }
 
-    /// Checks an edge of the graph, from `from` to `to`, against all trees. `weight` contains the bits of its weight.
+    /// Checks an edge of the graph, from `from` to `to`, against all trees. `weight` is the bit pattern of its weight.
     /// Returns a bitmap of the trees in which `from` is the parent of `to` and the edge is tight: the distance of
     /// `from` plus the weight is the distance of `to`.
     ///
@@ -76,8 +75,9 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         of.fold(0, |bits, (number, &distance)| bits | u32::from(distance != S::UNREACHED) << number)
     }
 
-    /// Compares `from` with the parents of `to`. `even` is a bitmap of the trees in which the edge from `from` to `to`
-    /// gives exactly the distance of `to` (a tight edge). Returns a bitmap of the trees in which `from` is the parent.
+    /// Compares `from` with the parent of `to` in the trees of the bitmap `even`. In these trees, the edge from `from`
+    /// to `to` is tight: it gives exactly the distance of `to`. Returns a bitmap of the trees in which `from` is the
+    /// parent.
     #[inline]
     fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, NumberedFault> {
         let (mut seen, mut even) = (0, even & ((1 << self.trees.len()) - 1));
@@ -99,8 +99,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(seen)
     }
 
-    /// Returns true if, in the tree with index `number`, `from` should be the parent of `to` instead of `parent`. The
-    /// edge from `from` to `to` must be tight: it gives exactly the distance of `to`.
+    /// Returns true if `from` should be the parent of `to` instead of `parent`, in the tree with index `number`. The
+    /// edge from `from` to `to` must be tight in this tree: it gives exactly the distance of `to`.
     #[inline]
     fn is_better_parent(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
@@ -117,7 +117,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         }
     }
 
-    /// Records, for the trees in the bitmap `bits`, that the check has seen a tight edge from the parent of `v`.
+    /// Records that the check has seen a tight edge from the parent of `v`, in the trees of the bitmap `bits`.
     #[inline]
     pub fn note(&self, v: u32, bits: u32) {
         let word = &self.seen[v as usize];
@@ -144,7 +144,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         (number, fault)
     }
 
-    /// Checks that every vertex with a parent has a tight edge from it. Call it after the pass over all edges.
+    /// Checks that every vertex with a parent has a tight edge from this parent. Call it after the pass over all edges.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -166,8 +166,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     }
 }
 
-/// Compares the distances at the ends of an edge. Returns whether the edge gives a shorter path in any tree, and a
-/// bitmap of the trees in which it gives exactly the distance of its head.
+/// Compares the distances at the ends of an edge in all trees. Returns whether the edge gives a shorter path in any
+/// tree, and a bitmap of the trees in which it gives exactly the distance of its head.
 #[inline(always)]
 fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u64) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);

@@ -1,5 +1,5 @@
-//! Checks a shortest-path tree by itself, without reading any edge. Every vertex with a distance must have a parent
-//! whose distance is no larger.
+//! Checks a shortest-path tree without reading any edge. Every vertex with a distance must have a parent whose distance
+//! is no larger.
 
 use super::PathFigures;
 use super::sum::TreeSum;
@@ -13,18 +13,18 @@ use crate::process::signals;
 /// Number of vertices that a thread claims at a time.
 const PART: usize = 1 << 14;
 
-/// A shortest-path tree with distances of one type.
+/// A shortest-path tree whose distances have the type `S`.
 #[derive(Clone, Copy)]
 pub(super) struct TypedTree<'a, S> {
     pub root: Vertex,
     pub parents: &'a [u32],
     pub distances: &'a [S],
-    /// Whether some parent has the same distance as its child.
+    /// Whether the distance of some vertex is equal to the distance of its parent.
     pub has_plateaus: bool,
 }
 
-/// Checks a tree without reading any edge. Returns its statistics, and whether some parent has the same distance as
-/// its child. If vertices break a rule, returns the fault of the first such vertex.
+/// Checks a tree without reading any edge. Returns its statistics, and whether the distance of some vertex is equal to
+/// the distance of its parent. If vertices break a rule, returns the fault of the first such vertex.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -97,7 +97,8 @@ impl<S: TreeSum> TypedTree<'_, S> {
         }
     }
 
-    /// Returns the parent of vertex `v` if both have the same distance. Returns `None` for the root.
+    /// Returns the parent of vertex `v` if both are at the same distance, otherwise `None`. Also returns `None` for the
+    /// root.
     #[inline]
     pub fn level_parent(&self, v: u32) -> Option<u32> {
         let parent = self.parents[v as usize];
@@ -106,9 +107,9 @@ impl<S: TreeSum> TypedTree<'_, S> {
     }
 }
 
-/// Copies the distances of up to `W` trees into `lines`: one line per vertex, with its distances in all trees.
-/// `narrow` converts a distance. If there are fewer than `W` trees, the remaining elements of each line are set to
-/// unreached.
+/// Copies the distances of up to `W` trees into `lines`, one line per vertex. A line contains the distances of its
+/// vertex in all trees. `narrow` converts a distance. If there are fewer than `W` trees, the remaining elements of each
+/// line are set to unreached.
 ///
 /// # Errors
 /// Errors of [`claims`].

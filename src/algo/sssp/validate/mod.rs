@@ -3,12 +3,12 @@
 //!
 //! The checks trust nothing that the search reports. First they check each tree by itself (`claims`): every vertex with
 //! a distance has a parent that is not farther. If a parent has the same distance as its child, the chain of parents
-//! must lead to a nearer vertex (`steps`). Then one pass over the lower half of all rows reads each edge once (`rows`).
-//! For each end of an edge it reads a line, which contains the distances of the vertex in all trees. The pass checks
-//! that no edge gives a shorter path. It also checks that an edge leads from each parent to its child and gives exactly
-//! the distance of the child. So each distance is the length of a path, and no path is shorter.
+//! must lead to a nearer vertex (`steps`). Then one pass over the lower half of all adjacency rows reads each edge once
+//! (`rows`). For each end of an edge the pass reads a line, which contains the distances of the vertex in all trees.
+//! The pass checks that no edge gives a shorter path. It also checks that an edge leads from each parent to its child
+//! and gives exactly the distance of the child. So each distance is the length of a path, and no path is shorter.
 //!
-//! The pass also checks that each parent is the first possible one in the order of vertices.
+//! The pass also checks that each parent is the first possible one, in the order of vertices.
 
 mod batch;
 mod claims;
@@ -36,9 +36,9 @@ pub use sum::TreeSum;
 /// A shortest-path tree to check: the distances and parents that a search wrote.
 #[derive(Clone, Copy)]
 pub struct PathTree<'a> {
-    /// Root of the search.
+    /// Root of the search that found the tree.
     pub root: Vertex,
-    /// Distance of every vertex.
+    /// Distance of every vertex from the root.
     pub distances: &'a Distances,
     /// Parent of every vertex; [`super::search::NONE`] for an unreached vertex.
     pub parents: &'a [u32],
@@ -53,9 +53,9 @@ pub struct PathFigures {
     pub max_distance: Distance,
 }
 
-/// Maximum number of trees in one pass.
+/// Maximum number of trees that one pass over the edges checks.
 pub const MOST: usize = 16;
-/// Maximum number of trees in one pass if memory is short.
+/// Maximum number of trees that one pass over the edges checks if memory is short.
 const SOME: usize = 4;
 
 /// Returns the host memory, in bytes, for checking `trees` trees in one pass over a graph with `vertices` vertices
@@ -79,10 +79,10 @@ fn width(trees: usize) -> usize {
     if trees > SOME { MOST } else { SOME }
 }
 
-/// Source of a graph's edges for checks of trees: its rows or the input. A pass reads each edge once. The source also
-/// returns the ids of vertices for messages.
+/// Source of a graph's edges for checks of trees: the adjacency rows or the input. A pass reads each edge once. The
+/// source also provides the ids of vertices for messages.
 pub trait EdgePass {
-    /// Returns the number of vertices.
+    /// Returns the number of vertices in the graph.
     fn vertices(&self) -> usize;
 
     /// Returns true if weights may have more than 32 bits.
@@ -103,8 +103,8 @@ pub trait EdgePass {
     fn name(&self, v: u32) -> String;
 }
 
-/// Checks shortest-path trees against the rows of a graph, with `threads` threads. Returns the statistics of each
-/// tree, in order.
+/// Checks shortest-path trees against the adjacency rows of a graph, with `threads` threads. Returns the statistics of
+/// each tree, in order.
 ///
 /// # Errors
 /// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if memory is too small for one tree;
@@ -119,8 +119,8 @@ pub fn validate(
     check(&RowPass::new(graph, weights, budget)?, trees, threads, budget)
 }
 
-/// Checks shortest-path trees against any source of edges. All trees must have distances of the same type. Returns the
-/// statistics of each tree, in order.
+/// Checks shortest-path trees against any source of edges. The distances of all trees must have the same type. Returns
+/// the statistics of each tree, in order.
 ///
 /// # Errors
 /// Errors of [`validate`]; errors of reading the edges.
@@ -146,7 +146,7 @@ pub fn check<E: EdgePass>(
     Ok(figures)
 }
 
-/// The source of edges, and the threads and memory for checks of trees.
+/// The source of edges, the threads and the memory for checks of trees.
 struct PathChecks<'a, E> {
     edges: &'a E,
     threads: usize,
@@ -177,7 +177,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
     }
 
     /// Checks trees against all edges, in as few passes as memory allows. `narrow` converts distances to a smaller
-    /// type. If it is `None`, each tree is checked in a separate pass.
+    /// type. If `narrow` is `None`, each tree is checked in a separate pass.
     fn together<S: TreeSum, N: TreeSum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
@@ -199,8 +199,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         }
     }
 
-    /// Checks each tree by itself, without edges. `of` must return the distances of a tree, or `None` if the type of
-    /// these distances is not `S`. Returns the trees with distances of this type, and their statistics.
+    /// Checks each tree by itself, without edges. `of` returns the distances of a tree, or `None` if they do not have
+    /// the type `S`. Returns the trees whose distances have this type, and their statistics.
     fn each<'t, S: TreeSum>(
         &self,
         trees: &[PathTree<'t>],
@@ -221,7 +221,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
         Ok((ofs, figures))
     }
 
-    /// Copies the distances of each vertex in all trees side by side, so that they are read together. Then checks the
+    /// Copies the distances of each vertex in all trees to one place, so that they are read together. Then checks the
     /// trees against all edges.
     fn copied<S: TreeSum, N: TreeSum, const W: usize>(
         &self,

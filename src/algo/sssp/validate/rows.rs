@@ -1,4 +1,4 @@
-//! The pass over the rows of a prepared graph that checks shortest-path trees.
+//! The pass over the adjacency rows of a prepared graph that checks shortest-path trees.
 
 use super::EdgePass;
 use super::batch::{NumberedFault, TreeBatch};
@@ -12,9 +12,9 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 
-/// Prefetch distance, in entries of a row.
+/// Prefetch distance, in entries of an adjacency row.
 const AHEAD: usize = 16;
-/// Number of entries whose weights are computed at a time, if weights are random.
+/// Number of row entries whose weights are computed at a time, if weights are random.
 const MADE: usize = 1024;
 
 /// The weighted edges of a prepared graph, read from the lower half of its rows.
@@ -95,8 +95,9 @@ impl EdgePass for RowPass<'_> {
 }
 
 /// Checks the edges between vertex `v` and its `neighbours`, with their stored `weights`, against all trees. `LEAVE`
-/// says whether edges lead from `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which one
-/// of the edges is a tight edge from the parent of `v`: the parent's distance plus the weight is the distance of `v`.
+/// says whether the edges lead from `v`, and `ENTER` whether they lead to `v`. Returns a bitmap of the trees in which
+/// one of the edges is a tight edge from the parent of `v`: the parent's distance plus the weight is the distance of
+/// `v`.
 #[inline(always)]
 fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     batch: &TreeBatch<'_, S, W>,

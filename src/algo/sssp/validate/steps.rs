@@ -1,5 +1,5 @@
 //! Computes the steps of vertices within plateaus. A plateau consists of vertices at the same distance that are joined
-//! by edges that add nothing to it.
+//! by edges that add nothing to the distance.
 //!
 //! The root is at step 0, and so is a vertex whose parent is nearer to the root. Any other vertex has the same distance
 //! as its parent. Its step is one more than the parent's step. Every chain of parents ends at the root if and only if
@@ -17,12 +17,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Number of vertices that a thread claims at a time.
 const PART: usize = 1 << 14;
 
-/// The step of every vertex of a tree within its plateau, plus 1. The step is the length of the chain of parents, all
-/// at the same distance, from the vertex to the root or to a vertex with a nearer parent.
+/// The step of every vertex within its plateau, plus 1. A plateau consists of vertices at the same distance, joined by
+/// edges that add nothing to it. The step is the number of parents that lead, within the plateau, from the vertex to
+/// the root or to a vertex with a nearer parent.
 pub struct PlateauSteps(Buffer<AtomicU32>);
 
-/// Computes the step of every vertex of a tree. No parent may have a larger distance than its child. If parents form a
-/// cycle, returns a fault with a vertex whose chain of parents ends in the cycle.
+/// Computes the step of every vertex of `tree` within its plateau. No parent may have a larger distance than its child.
+/// If parents form a cycle, returns a fault with a vertex whose chain of parents ends in the cycle.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
@@ -71,7 +72,8 @@ fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool
 }
 
 impl PlateauSteps {
-    /// Returns the step of vertex `v` within its plateau. The step is 0 if `v` is the root or its parent is nearer.
+    /// Returns the step of vertex `v` within its plateau. It is 0 if `v` is the root or its parent is nearer to the
+    /// root.
     pub fn of(&self, v: u32) -> u32 {
         self.0[v as usize].load(Relaxed) - 1
     }

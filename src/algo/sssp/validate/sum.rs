@@ -1,19 +1,19 @@
-//! Types of the distances that checks compare: u32, u64, f32 and f64.
+//! Types of distances for checks of trees: u32, u64, f32 and f64.
 
 use crate::algo::sssp::distances::Distance;
 use crate::memory::Plain;
 
-/// Type of the distances that a check compares. Weights can be added to them.
+/// Type of the distances that a check of trees compares. Weights can be added to a value of such a type.
 pub trait TreeSum: Plain + Copy + PartialOrd + Default + Send + Sync {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self;
 
-    /// Returns this distance plus a weight, which is given by its bits. An unreached distance stays unreached. A sum
-    /// beyond the largest u64, f32 or f64 becomes unreached. A sum that does not fit in u32 becomes the largest
+    /// Returns this distance plus the weight with the bit pattern `weight`. An unreached distance stays unreached. A
+    /// sum beyond the largest u64, f32 or f64 becomes unreached. A sum that does not fit in u32 becomes the largest
     /// reached distance, `u32::MAX - 1`.
     fn plus(self, weight: u64) -> Self;
 
-    /// Converts the distance to the type that results contain.
+    /// Converts the distance to the type in which results contain it.
     fn distance(self) -> Distance;
 }
 

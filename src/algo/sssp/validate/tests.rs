@@ -12,12 +12,12 @@ const UNIFORM: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1
 const ZEROS: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 1, seed: 3 });
 const LARGE: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1 << 31, most: u32::MAX, seed: 3 });
 const DECIMAL: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 3 });
-/// Tiny f32 weights. Adding the smallest ones to a larger sum does not change it.
+/// Tiny f32 weights. The smallest ones do not change a larger sum to which they are added.
 const ABSORBED: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1e-38, seed: 3 });
 const UNIT: WeightSource = WeightSource::Drawn(DrawnWeights::Unit);
 const ALL: [WeightSource; 6] = [UNIFORM, ZEROS, LARGE, DECIMAL, ABSORBED, UNIT];
 
-/// A correct tree, in the order of vertices. A test may change it to make it wrong.
+/// A correct shortest-path tree, in the order of vertices. A test may change it to make it wrong.
 #[derive(Clone)]
 struct Known<S> {
     root: u32,
@@ -31,7 +31,7 @@ trait Paths {
 }
 
 impl Paths for Model {
-    /// Returns the weight of every edge, keyed by its tail and head.
+    /// Returns the weights of all edges, by tail and head.
     fn weights(&self, source: WeightSource) -> BTreeMap<(u32, u32), u32> {
         let WeightSource::Drawn(drawn) = source else { panic!("drawn") };
         let id = |v: u32| RawId(self.map.iter().position(|&vertex| vertex == v).unwrap() as u64);
@@ -40,7 +40,7 @@ impl Paths for Model {
         edges.map(|(u, v)| ((u, v), drawn.of(self.direction, ids[u as usize], ids[v as usize]))).collect()
     }
 
-    /// Finds distances by relaxing all edges until none changes, and parents directly by their definition.
+    /// Finds distances by relaxing all edges until no distance changes, and parents directly by their definition.
     fn shortest<S: TreeSum>(&self, root: u32, weights: &BTreeMap<(u32, u32), u32>) -> Known<S> {
         let mut distances = vec![S::UNREACHED; self.heads.len()];
         distances[root as usize] = S::default();
@@ -114,7 +114,7 @@ fn is_decimal(source: WeightSource) -> bool {
     matches!(source, WeightSource::Drawn(DrawnWeights::Decimal { .. }))
 }
 
-/// A graph on which trees are checked, with its weights.
+/// A graph on which tests check trees, with its weights.
 struct Checked {
     model: Model,
     graph: Graph,
@@ -153,7 +153,8 @@ impl Checked {
         self.model.map[id as usize] as usize
     }
 
-    /// Returns the message of the check after `change` made one tree wrong. The other trees of the check are correct.
+    /// Returns the error message of a check of several trees, of which `change` made one wrong. The other trees are
+    /// correct.
     #[track_caller]
     fn said<S: IntoDistances>(&self, root: u32, change: impl Fn(&mut Known<S>)) -> String {
         let right = |root: u32| self.model.shortest::<S>(root, &self.weights);
@@ -198,7 +199,8 @@ proptest! {
         }
     }
 
-    /// Tests that exactly one tree is correct: the check refuses any other parent and any other distance.
+    /// Tests that exactly one tree is accepted: the check refuses any other parent and any other distance of any
+    /// vertex.
     #[test]
     fn anything_else_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -235,7 +237,7 @@ proptest! {
     }
 }
 
-/// Edges of the path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
+/// Edges of a test graph: the path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
 const EDGES: [[u32; 2]; 8] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [1, 6], [6, 3], [7, 8]];
 
 #[test]
@@ -273,8 +275,8 @@ fn each_kind_of_wrong_tree_is_reported() {
     assert_eq!(near, "no edge from 4, distance 4, to its child 5, distance 4, adds up to that");
 }
 
-/// Tests a plateau: all edges have weight 0, so all vertices of the component are at distance 0. Two paths lead from 1
-/// to 3.
+/// Tests a plateau: all edges have weight 0, so all vertices of the component are at distance 0. Two paths lead from
+/// vertex 1 to vertex 3.
 #[test]
 fn parents_on_plateaus_form_a_tree() {
     let nothing = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 0, seed: 1 });

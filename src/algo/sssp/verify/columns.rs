@@ -1,4 +1,4 @@
-//! Reads the result columns of a source, distances and parents, and permutes them into the order of vertices. Refuses
+//! Reads the result columns of a source (distances and parents), and permutes them into the order of vertices. Refuses
 //! values that no search can have written.
 
 use crate::algo::Results;
@@ -15,15 +15,15 @@ use crate::results::Value;
 
 /// The distances and parents of a source, as read from its columns.
 pub(super) struct PathColumns {
-    /// Index of the source in the order of vertices, or `None` if it has no edge.
+    /// Position of the source in the order of vertices, or `None` if the source has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
-    /// Parent of each vertex, as an index in the order of vertices.
+    /// Parent of each vertex, as a position in the order of vertices.
     pub parents: Buffer<u32>,
 }
 
 impl PathColumns {
-    /// Reads the columns of `source`. `kind` is the type of the weights.
+    /// Reads the result columns of `source`. `kind` is the type of the weights.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for columns that no search can have written; [`crate::Error::Limit`]; read errors.
@@ -45,14 +45,14 @@ impl PathColumns {
         Ok(PathColumns { root, distances, parents })
     }
 
-    /// Returns true if no vertex with an edge was reached.
+    /// Returns true if no vertex with an edge is reached, according to the columns.
     pub fn are_empty(&self) -> bool {
         (0..self.parents.len()).all(|v| self.parents[v] == NONE && self.distances.of(v as u32).is_none())
     }
 }
 
-/// Reads the distances and the parents of `source` into arrays in the order of vertices. Returns the index of the root
-/// in this order, or `None` if the root has no edge.
+/// Reads the distances and the parents of `source` into arrays in the order of vertices. Returns the position of the
+/// root in this order, or `None` if the root has no edge.
 fn read<T: Value + PartialEq + Copy>(
     places: &Places,
     results: &Results<'_>,

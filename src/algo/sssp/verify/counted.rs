@@ -1,4 +1,4 @@
-//! Compares the statistics that a job reports about a source with the source's columns.
+//! Compares the statistics that a job reports about a source with the result columns of the source.
 
 use super::columns::PathColumns;
 use crate::algo::Results;
@@ -14,8 +14,8 @@ use crate::graph::ids::InputId;
 
 /// Checks the statistics that a job reports about one source. `counted` is the number of input edges that leave reached
 /// vertices or, in an undirected graph, the number of edges with both ends reached. It is `None` if edges were not
-/// counted. `may_leave` says whether a sum may have overflowed, so that an edge may lead from a reached vertex to an
-/// unreached one.
+/// counted. `may_leave` says whether an edge may lead from a reached vertex to an unreached one, because a sum may have
+/// overflowed.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if any of them is wrong.
@@ -67,7 +67,7 @@ pub(super) fn compare(
     }
 }
 
-/// Returns true if a reported path is the path in the tree to its target, and its length is the distance of the target.
+/// Returns true if a reported path is the path in `tree` to its target, and its length is the distance of the target.
 fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     let place = |id: InputId| {
         let row = places.ids.row_of(id)?;
@@ -98,7 +98,7 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     })
 }
 
-/// Checks the statistics that a job reports about a source without an edge, which reaches only itself.
+/// Checks the statistics that a job reports about a source without an edge. Such a source reaches only itself.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the source seems to have reached another vertex.

@@ -1,4 +1,4 @@
-//! Reads the weighted edges of the input, and converts their ends to vertices in the order of degree. Repeated edges
+//! Reads the weighted edges of the input, and converts their ends to positions in the order of vertices. Repeated edges
 //! occur as often as in the input.
 
 use crate::algo::WeightSource;
@@ -16,17 +16,17 @@ pub(super) struct InputEdges<'a> {
     weights: WeightSource,
     places: &'a Places,
     direction: Direction,
-    /// Whether the edges of reached vertices are counted.
+    /// Whether edges of reached vertices are counted.
     counts: bool,
-    /// For each tree checked so far, the number of edges that leave reached vertices. In an undirected graph, the
+    /// For each tree checked so far, the number of edges that leave reached vertices or, in an undirected graph, the
     /// number of edges with both ends reached.
     counted: Mutex<Vec<u64>>,
 }
 
 impl<'a> InputEdges<'a> {
     /// Opens the edges of an input. `kind` is the type of the weights if they come from the input. Edges of reached
-    /// vertices are counted if the graph is directed, or if an edge may lead from a reached vertex to an unreached one
-    /// (`may_leave`).
+    /// vertices are counted if the graph is directed, or if `may_leave` says that an edge may lead from a reached
+    /// vertex to an unreached one.
     pub fn new(
         input: &Input,
         weights: WeightSource,
@@ -40,8 +40,8 @@ impl<'a> InputEdges<'a> {
         InputEdges { input, weights, places, direction, counts, counted: Mutex::default() }
     }
 
-    /// Returns, for each tree, the number of edges that leave reached vertices. In an undirected graph, it is the
-    /// number of edges with both ends reached. Returns an empty list if edges were not counted.
+    /// Returns, for each tree, the number of edges that leave reached vertices or, in an undirected graph, the number
+    /// of edges with both ends reached. Returns an empty list if edges were not counted.
     pub fn counted(self) -> Vec<u64> {
         self.counted.into_inner()
     }

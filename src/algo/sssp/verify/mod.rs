@@ -2,8 +2,8 @@
 //! input.
 //!
 //! The checks trust neither the search nor, if the input still exists, the prepared graph. They compute the order of
-//! vertices again (`searches::places`), and read columns in that order (`columns`). They compare all edges of the input
-//! (`input`) with the columns, by the same rules as the run itself (`super::validate`).
+//! vertices again (`searches::places`), and read the columns in that order (`columns`). They compare all edges of the
+//! input (`input`) with the columns, by the same rules as the checks during a job (`super::validate`).
 
 mod columns;
 mod counted;
@@ -23,7 +23,8 @@ use input::InputEdges;
 /// Size, in bytes, of the buffers through which the two columns of a source are read.
 const READING: u64 = 2 * read::READING;
 
-/// Checks the columns of all sources in `found` against the edges. Returns a sentence about the result.
+/// Checks the result columns of all sources in `found` against the edges of the graph. Returns a sentence about the
+/// result.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for a wrong tree; read errors; [`crate::Error::Stopped`].

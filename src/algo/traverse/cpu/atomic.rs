@@ -1,6 +1,6 @@
-//! Strategy `atomic`, a simple method that is kept for comparison. Threads expand the frontier. With atomic minimum
-//! operations they claim the neighbours that this rank owns. All other neighbours are appended to the pairs to send, at
-//! positions that an atomic counter assigns. No repeats are dropped.
+//! Strategy `atomic`, a simple method for comparison. Threads expand the frontier. They claim the neighbours that this
+//! rank owns with atomic minimum operations. They append all other neighbours to the pairs to send, at positions that
+//! an atomic counter assigns. No repeats are dropped.
 
 use super::Candidates;
 use super::rows::Expansion;
@@ -18,7 +18,7 @@ use std::time::Instant;
 /// Number of frontier vertices that a thread processes at a time.
 const PART: usize = 64;
 
-/// Expands a piece (a range of the frontier's edges). Claims the vertices that this rank owns, and writes the
+/// Expands a piece (a range of the frontier's edges). Claims the neighbours that this rank owns, and writes the
 /// candidates for other ranks to `pairs`.
 pub(super) fn expand(
     expansion: &Expansion<'_>,

@@ -1,9 +1,10 @@
-//! Sorts candidates (neighbours of the frontier, with the vertices that reach them) and drops repeats. The upper bits
-//! of a candidate's key select a bucket. Within a bucket there is a bin for each value of the lower bits.
+//! Sorts candidates (neighbours of the frontier, with the vertices that reach them) and drops repeats. Each neighbour
+//! has a key. The upper bits of the key select a bucket. Within a bucket there is a bin for each value of the lower
+//! bits.
 //!
-//! Candidates come in the order of the frontier. Threads write them to buckets in this order, so the first candidate of
-//! a key has the smallest parent. The bin of a key stores that parent. Afterwards the bins of all buckets contain the
-//! candidates, sorted and without repeats. The bins of a bucket fit a cache.
+//! Candidates come in the order of the frontier. Threads write them to buckets in this order, so the first candidate
+//! with a key has the smallest parent. The bin of the key stores this parent. In the end the bins of all buckets
+//! contain the candidates, sorted and without repeats. The bins of a bucket fit in a cache.
 
 use super::rows::Expansion;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -17,29 +18,30 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Base-2 logarithm of the maximum number of buckets. It is so small that one cache line per bucket fits the
+/// Base-2 logarithm of the maximum number of buckets. It is so small that one cache line per bucket fits in the
 /// second-level cache.
 const BUCKET_BITS: u32 = 10;
-/// Number of keys per candidate above which the candidates of a bucket are sorted by comparison instead of by bins.
+/// Ratio of keys to candidates in a bucket above which the candidates are sorted by comparison instead of by bins.
 const SPARSE: usize = 8;
 
-/// Counters and bins with which all threads sort candidates by their keys.
+/// Counters and bins with which all threads sort candidates (neighbours of the frontier) by their keys.
 pub(super) struct KeyBuckets {
-    /// Number of lower bits of a key, which select the bin within a bucket.
+    /// Number of lower bits of a key. They select the bin within a bucket.
     low: u32,
     buckets: usize,
-    /// For each thread and bucket, first the number of candidates, then the position of the next candidate in the
+    /// For each thread and bucket, first the number of candidates, and later the position of the next candidate in the
     /// output.
     places: Buffer<AtomicU32>,
-    /// For each thread, one bin for each key of a bucket.
+    /// For each thread, one bin for each key of the bucket that it sorts.
     bins: Buffer<AtomicU32>,
-    /// For each bucket, the number of candidates after repeats are dropped.
+    /// For each bucket, the number of candidates that remain after repeats are dropped.
     left: Buffer<AtomicU32>,
     /// Memory for the starts of the buckets, and for the candidates that threads sort by comparison.
     _scratch: Reservation,
 }
 
-/// Divides `keys` keys into buckets. Returns the number of lower bits of a key, and the number of buckets.
+/// Divides the numbers below `keys` (the keys) into buckets. Returns the number of lower bits of a key, and the number
+/// of buckets.
 fn shape(keys: u64) -> (u32, usize) {
     let bits = 64 - keys.saturating_sub(1).leading_zeros();
     let low = bits.saturating_sub(BUCKET_BITS);
@@ -59,7 +61,7 @@ fn scratch_bytes(keys: u64, threads: usize) -> u64 {
     8 * (buckets as u64 + 1 + threads as u64 * sorted)
 }
 
-/// Keeps only the first pair of each key. `pairs` must be sorted. Returns how many pairs remain.
+/// Keeps only the first pair of each key in `pairs`, which must be sorted. Returns how many pairs remain.
 pub(super) fn unique(pairs: &mut [u64]) -> usize {
     let mut count = 0;
     for at in 0..pairs.len() {
@@ -82,8 +84,8 @@ impl KeyBuckets {
     }
 
     /// Writes the candidates of a piece (a range of the frontier's edges) to `pairs`, sorted by key and without
-    /// repeats. Returns the counts (dropped candidates, candidates for vertices of other ranks including repeats,
-    /// remaining candidates).
+    /// repeats. Returns three counts: dropped candidates, candidates for vertices of other ranks (including repeats),
+    /// and remaining candidates.
     pub fn fill(
         &self,
         expansion: &Expansion<'_>,
@@ -140,14 +142,14 @@ impl KeyBuckets {
         &self.places[2 * thread * self.buckets..][..2 * self.buckets]
     }
 
-    /// Returns the key of a vertex. With a single rank the key is the vertex.
+    /// Returns the key of vertex `v`. With a single rank the key is the vertex itself.
     #[inline(always)]
     fn key<const RANKED: bool>(ownership: &VertexOwnership, v: u32) -> u32 {
         if RANKED { ownership.key(v) } else { v }
     }
 
-    /// Counts, for each bucket, the candidates in the range `share` of the frontier's edges. Returns how many of them
-    /// lead to vertices that this rank owns.
+    /// Counts, for each bucket, the candidates in the range `share` of the frontier's edges. Returns how many of these
+    /// candidates are vertices that this rank owns.
     fn count<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,
@@ -171,8 +173,8 @@ impl KeyBuckets {
         own
     }
 
-    /// Converts the counts of all threads to positions in the output. Returns the start of each bucket, followed by the
-    /// end of the last one.
+    /// Converts the counts of all threads to positions in the output. Returns the start of each bucket in the output,
+    /// followed by the end of the last bucket.
     fn place(&self, threads: usize) -> Vec<usize> {
         let mut next = 0u32;
         let mut starts = Vec::with_capacity(self.buckets + 1);
@@ -189,7 +191,7 @@ impl KeyBuckets {
         starts
     }
 
-    /// Writes the candidates in the range `share` of the frontier's edges to their buckets.
+    /// Writes the candidates in the range `share` of the frontier's edges to the buckets of their keys.
     fn scatter<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,
@@ -208,7 +210,7 @@ impl KeyBuckets {
         });
     }
 
-    /// Sorts the pairs of a bucket and drops repeats. Returns how many pairs remain.
+    /// Sorts the pairs of a bucket by key and drops repeats. Returns how many pairs remain.
     fn unique(&self, pairs: &[AtomicU64], bucket: usize, thread: usize, scratch: &mut Vec<u64>) -> usize {
         let keys = 1 << self.low;
         if pairs.len() * SPARSE < keys {

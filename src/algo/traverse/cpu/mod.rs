@@ -1,11 +1,11 @@
-//! Implementation of [`Levels`] on CPUs: one rank's vertices, on the threads of a process, with rows in memory or in
-//! mapped files.
+//! Implementation of [`Levels`] on CPUs: the vertices of one rank, on the threads of a process, with adjacency rows in
+//! memory or in mapped files.
 //!
 //! A candidate is a neighbour of the frontier, with the vertex that reaches it. A narrow step (a step from a frontier
 //! with few edges) runs on one thread, which sorts the candidates. In other steps the threads distribute candidates
-//! over buckets by the upper bits of their keys (`buckets`). The bins for the keys of a bucket fit a cache. The
-//! frontier is in order, and the order of candidates is kept, so the first candidate of a key has the smallest parent.
-//! Strategy `atomic` drops no repeats, and claims vertices by atomic minima.
+//! over buckets by the upper bits of their keys (`buckets`). The bins for the keys of a bucket fit in a cache. The
+//! frontier is in order, and the order of candidates is kept, so the first candidate with a key has the smallest
+//! parent. Strategy `atomic` drops no repeats, and claims vertices with atomic minimum operations.
 
 mod atomic;
 mod buckets;
@@ -27,30 +27,31 @@ use std::ops::Range;
 use std::time::Instant;
 use update::Update;
 
-/// A step is narrow, and runs on one thread, if its frontier has at most 1/`NARROW` as many edges as the rank has
-/// vertices. This edge limit is clamped to [`BOUNDS`].
+/// Threshold for narrow steps, which run on one thread. A step is narrow if its frontier has at most 1/`NARROW` as many
+/// edges as the rank has vertices. The maximum number of edges is clamped to [`BOUNDS`].
 const NARROW: u64 = 64;
-/// Lower and upper bound on the edge limit of narrow steps (steps on one thread). The lower bound takes effect in small
-/// graphs, the upper bound in large ones.
+/// Lower and upper bound on the maximum number of edges of a narrow step (a step on one thread). The lower bound takes
+/// effect in small graphs, the upper bound in large graphs.
 const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 
-/// Maximum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
+/// Maximum number of row entries in a piece (a range of the frontier's edges that is expanded at once).
 const MOST_PIECE: u64 = 1 << 28;
-/// Minimum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
+/// Minimum number of row entries for which memory is reserved per piece (a range of the frontier's edges that is
+/// expanded at once).
 const LEAST_PIECE: u64 = 1 << 16;
 
-/// The candidates of a piece (a range of the frontier's edges), as pairs of key and parent.
+/// The candidates (neighbours) of a piece (a range of the frontier's edges), as pairs of a key and a parent.
 struct Candidates {
-    /// For each rank, the range of the pairs to send to it. This rank's range is empty if the rank has already claimed
-    /// its own vertices.
+    /// For each rank, the range of the pairs to send to it. The range of this rank is empty if the rank has already
+    /// claimed its own vertices.
     to: Vec<Range<usize>>,
-    /// Number of repeats that were dropped.
+    /// Number of repeated candidates that were dropped.
     pruned: u64,
     /// Number of candidates for vertices of other ranks, including repeats.
     away: u64,
 }
 
-/// The vertices that a rank owns, and the state of a search on CPUs.
+/// Implementation of [`Levels`] on CPUs: the vertices that a rank owns, and the state of a search.
 pub struct CpuLevels<'a> {
     degrees: &'a [u32],
     ownership: VertexOwnership,
@@ -60,33 +61,33 @@ pub struct CpuLevels<'a> {
     frontier: Expansion<'a>,
     buckets: KeyBuckets,
     piece: u64,
-    /// Whether the current step is narrow (has few edges).
+    /// Whether the current step is narrow: it has few edges and runs on one thread.
     is_narrow: bool,
     /// Traffic of the current step.
     sent: Traffic,
 }
 
-/// Returns the largest useful size of a piece (a range of the frontier's edges) on one of `ranks` ranks, if all rows
-/// together have `entries` entries.
+/// Returns the largest useful number of edges in a piece (a range of the frontier's edges that is expanded at once) on
+/// one of `ranks` ranks, if all rows together have `entries` entries.
 fn most_piece(entries: u64, ranks: usize) -> u64 {
     entries.div_ceil(ranks as u64).clamp(LEAST_PIECE, MOST_PIECE)
 }
 
-/// Returns the maximum and the minimum memory in bytes that a search takes on rank 0, excluding links between ranks, if
-/// all rows together have `entries` entries.
+/// Returns the maximum and the minimum host memory in bytes that searches take on rank 0, without links between ranks.
+/// All rows together have `entries` entries.
 pub fn bytes(ownership: &VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let own = ownership.of_rank(0).len() as u64;
     let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(ownership)) + buckets::bytes(ownership.keys(), threads);
     [most_piece(entries, ownership.ranks), LEAST_PIECE].map(|piece| fixed + 8 * piece)
 }
 
-/// Returns the maximum number of edges of a narrow step, which runs on one thread.
+/// Returns the maximum number of edges of a narrow step (a step on one thread).
 fn narrow_edges(ownership: &VertexOwnership) -> u64 {
     (u64::from(ownership.stride) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
 }
 
 impl<'a> CpuLevels<'a> {
-    /// Reserves memory for searches of a graph, for the vertices that this rank owns.
+    /// Reserves memory for searches of a graph. This rank searches from the vertices that it owns.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if even the minimum of [`bytes()`] does not fit; errors of the graph.
@@ -121,8 +122,8 @@ impl<'a> CpuLevels<'a> {
         })
     }
 
-    /// Expands a piece (a range of the frontier's edges) with the strategy of the job, or on one thread if the step is
-    /// narrow.
+    /// Expands a piece (a range of the frontier's edges) with the strategy of the job or, if the step is narrow, on one
+    /// thread.
     fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Candidates> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
@@ -137,8 +138,8 @@ impl<'a> CpuLevels<'a> {
         Ok(Candidates { to: by_owner(&self.ownership, &pairs[..count]), pruned, away })
     }
 
-    /// Expands a piece (a range of the frontier's edges) on this thread, and groups the candidates by owner. Strategy
-    /// `sort-unique` also drops repeats.
+    /// Expands a piece (a range of the frontier's edges) on this thread alone, and groups the candidates by owner.
+    /// Strategy `sort-unique` also drops repeats.
     fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
@@ -166,7 +167,7 @@ impl<'a> CpuLevels<'a> {
     }
 }
 
-/// Returns each rank's range in `pairs`, which are ordered by owner.
+/// Returns the range of each rank's pairs in `pairs`, which are ordered by owner.
 fn by_owner(ownership: &VertexOwnership, pairs: &[u64]) -> Vec<Range<usize>> {
     let end = |rank: usize| {
         let end = (rank as u64 + 1) * u64::from(ownership.stride);

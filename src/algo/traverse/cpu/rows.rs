@@ -1,4 +1,4 @@
-//! The rows of the vertices in a frontier: prefix sums of degrees, and access to ranges of entries.
+//! The adjacency rows of the vertices in a frontier: prefix sums of degrees, and access to ranges of entries.
 
 use crate::algo::team::{gathered, share, team};
 use crate::error::Result;
@@ -8,11 +8,11 @@ use crate::memory::{Buffer, word_cells};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The vertices of the frontier that this rank owns, with access to their rows.
+/// The vertices of the frontier that this rank owns, with access to their adjacency rows.
 pub(super) struct Expansion<'a> {
     pub rows: Adjacency<'a>,
     pub direction: Direction,
-    /// The vertices of the frontier, in ascending order.
+    /// The vertices of the frontier that this rank owns, in ascending order.
     pub vertices: Buffer<u32>,
     /// Number of edges before each vertex of the frontier, followed by the number of all edges.
     pub offsets: Buffer<u64>,
@@ -21,13 +21,12 @@ pub(super) struct Expansion<'a> {
 }
 
 impl Expansion<'_> {
-    /// Returns the number of edges before each vertex of the frontier, followed by the number of all edges.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets[..=self.count]
     }
 
-    /// Calls `visit` with (neighbour, vertex of the frontier) for each edge in the range `entries` of the frontier's
-    /// edges. A binary search finds the first edge.
+    /// Calls `visit(neighbour, vertex)` for each edge in the range `entries` of the frontier's edges. `vertex` is the
+    /// vertex of the frontier from which the edge leads. A binary search finds the first edge.
     #[inline(always)]
     pub fn each(&self, entries: Range<u64>, mut visit: impl FnMut(u32, u32)) {
         if entries.is_empty() {
@@ -47,7 +46,8 @@ impl Expansion<'_> {
         }
     }
 
-    /// Returns the subrange of thread `thread` (0-based), if `range` is divided evenly among `threads` threads.
+    /// Returns the part of `range` for the thread with the index `thread`, if the range is divided evenly among
+    /// `threads` threads.
     pub fn share(range: &Range<u64>, thread: usize, threads: usize) -> Range<u64> {
         let (length, threads) = (range.end - range.start, threads as u64);
         let at = |thread: u64| range.start + (u128::from(length) * u128::from(thread) / u128::from(threads)) as u64;
@@ -55,7 +55,7 @@ impl Expansion<'_> {
     }
 }
 
-/// Writes prefix sums of the degrees of `vertices` to `offsets`, followed by the total. Returns the total.
+/// Writes the prefix sums of the degrees of `vertices` to `offsets`, followed by their total. Returns the total.
 pub(super) fn prefix_sum(
     vertices: &[u32],
     degree: impl Fn(u32) -> u64 + Sync,

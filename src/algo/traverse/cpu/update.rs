@@ -8,27 +8,29 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, populate, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Minimum number of pairs (a vertex and a proposed parent) for which several threads are used.
+/// Minimum number of pairs (a vertex and its proposed parent) that several threads process together. Fewer pairs are
+/// left to one thread.
 const SHARED: usize = 1 << 15;
-/// Number of pairs that a thread processes at a time.
+/// Number of pairs (a vertex and its proposed parent) that a thread processes at a time.
 const PART: usize = 1 << 12;
-/// Prefetch distance, in pairs.
+/// Prefetch distance, in pairs (a vertex and its proposed parent).
 const PREFETCH_DISTANCE: usize = 16;
 
-/// State of the vertices that a rank owns.
+/// State of the vertices that a rank owns: their parents, and bitmaps of reached vertices.
 pub(super) struct Update {
     parents: Buffer<u32>,
-    /// Bitmap of the vertices reached before the step.
+    /// Bitmap of the vertices reached before the current step.
     reached: Buffer<AtomicU64>,
-    /// Bitmap of the vertices that the step reaches.
+    /// Bitmap of the vertices that the current step reaches.
     new: Buffer<AtomicU64>,
-    /// Vertices that a narrow step (a step on one thread) reaches, as local indices among the vertices of this rank.
+    /// Vertices that the current step reaches, as local indices among the vertices of this rank, if the step is narrow
+    /// (a step on one thread).
     listed: Buffer<u32>,
     count: usize,
 }
 
-/// Returns the size in bytes of an [`Update`] for a rank that owns `own` vertices, if narrow steps have at most `edges`
-/// edges.
+/// Returns the size in bytes of an [`Update`] for a rank that owns `own` vertices, if narrow steps (steps on one
+/// thread) have at most `edges` edges.
 pub(super) fn bytes(own: u64, edges: u64) -> u64 {
     4 * own + 2 * 8 * own.div_ceil(64) + 4 * edges
 }
@@ -42,14 +44,14 @@ impl Update {
         Ok(Update { parents, reached: bits()?, new: bits()?, listed, count: 0 })
     }
 
-    /// Resets all vertices to unreached.
+    /// Resets all vertices of this rank to unreached.
     pub fn begin(&mut self) {
         self.parents.fill(NONE);
         self.reached.iter_mut().chain(self.new.iter_mut()).for_each(|word| *word.get_mut() = 0);
         self.count = 0;
     }
 
-    /// Marks `root`, which has the index `local_index` among this rank's vertices, as reached.
+    /// Marks the vertex `root`, whose local index on this rank is `local_index`, as reached.
     pub fn root(&mut self, local_index: usize, root: u32) {
         self.parents[local_index] = root;
         *self.reached[local_index / 64].get_mut() |= 1 << (local_index % 64);
@@ -109,8 +111,8 @@ impl Update {
         })
     }
 
-    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` converts an
-    /// index among this rank's vertices to the vertex. Returns the number of vertices reached.
+    /// Marks the vertices that the step reached as reached before the next step, and writes them to `frontier` in
+    /// ascending order. `vertex` converts a local index on this rank to a vertex. Returns the number of these vertices.
     pub fn advance(
         &mut self,
         frontier: &mut [u32],
@@ -165,8 +167,8 @@ pub(super) struct SharedClaims<'a> {
 }
 
 impl SharedClaims<'_> {
-    /// Claims the vertex at index `local_index` of this rank for `parent`, unless the vertex was reached before the
-    /// step. If several threads claim a vertex, the smallest parent wins.
+    /// Claims the vertex with local index `local_index` on this rank for `parent`, unless the vertex was reached before
+    /// the current step. If several threads claim the vertex, the smallest parent wins.
     #[inline(always)]
     pub fn claim(self, local_index: usize, parent: u32) {
         if is_set(self.reached, local_index as u32) {
@@ -177,7 +179,7 @@ impl SharedClaims<'_> {
         }
     }
 
-    /// Like [`Self::claim`], but faster. No other thread may claim vertices at the same time.
+    /// Like [`Self::claim`], but faster. While it runs, no other thread may claim vertices.
     #[inline(always)]
     fn claim_alone(self, local_index: usize, parent: u32) {
         if is_set(self.reached, local_index as u32) {

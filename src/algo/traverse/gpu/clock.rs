@@ -1,5 +1,5 @@
-//! Measures the steps of a search on a GPU. Reading the times requires that the host waits for the GPU. Such a wait
-//! takes longer than many of the steps, so times are read only when the host waits for another reason.
+//! Measures the durations of the steps of a search on a GPU. To read a duration, the host must wait for the GPU. Such a
+//! wait takes longer than many of the steps, so durations are read only when the host waits for another reason.
 
 use crate::algo::traverse::search::StepTimes;
 use crate::error::Result;
@@ -9,10 +9,10 @@ use std::time::Instant;
 /// Function that selects a field of [`StepTimes`].
 pub(super) type Step = fn(&mut StepTimes) -> &mut f64;
 
-/// Number of measured steps in the queue at which the host should wait for the GPU before it queues more work.
+/// Number of measured steps at which the host should wait for the GPU before it queues more work.
 const MANY: usize = 64;
 
-/// CUDA events in a GPU queue: one at the start of a measurement, and one at the end of each step after it.
+/// CUDA events that measure steps in a GPU queue: one event at the start, and one at the end of each step.
 pub(super) struct StepClock {
     events: Vec<Event>,
     ends: Vec<Step>,
@@ -25,8 +25,8 @@ impl StepClock {
         StepClock { events: Vec::new(), ends: Vec::new(), begun: None }
     }
 
-    /// Starts the clock unless it is running. Work that is queued after this call is counted for the next step that
-    /// ends.
+    /// Starts the clock unless it is running. The duration of the next step includes all work that is queued after this
+    /// call.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -38,8 +38,8 @@ impl StepClock {
         Ok(())
     }
 
-    /// Ends a step. The time of all work that was queued since the previous step ended will be added to the field that
-    /// `step` selects.
+    /// Ends a step. The duration of all work that was queued since the previous step ended will be added to the field
+    /// that `step` selects.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -48,12 +48,13 @@ impl StepClock {
         self.place(queue, self.ends.len())
     }
 
-    /// Returns true if the host should wait for the GPU before it queues more work.
+    /// Returns true if the host should wait for the GPU before it queues more work, because many steps are not read
+    /// yet.
     pub fn is_full(&self) -> bool {
         self.ends.len() >= MANY
     }
 
-    /// Waits for the GPU, and adds the times of all steps since the start to `steps`. The remaining time, which the
+    /// Waits for the GPU, and adds the durations of all steps since the start to `steps`. The remaining time, which the
     /// host spent outside these steps, is added to the last step.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
-//! Rust definition of a struct in `kernels/traverse.cu`. The layouts must match.
+//! Rust definition of a struct in `kernels/traverse.cu`, which kernels take as an argument. The layouts must match.
 
-/// Kernel argument that describes the vertices that a rank owns: GPU addresses and sizes.
+/// Kernel argument that describes the vertices that a rank owns: GPU addresses and sizes of their arrays.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Owned {

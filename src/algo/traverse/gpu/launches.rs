@@ -12,7 +12,7 @@ use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
 
-/// Kernels of a traversal, with the arrays that they work on.
+/// Kernels of a traversal, with the GPU arrays that they read and write.
 pub(super) struct Launches {
     degrees: Kernel,
     search: Kernel,
@@ -29,12 +29,13 @@ pub(super) struct Launches {
     strategy: Strategy,
     owned: Owned,
     memory: TraverseMemory,
-    /// Maximum number of received pairs that this rank processes at a time.
+    /// Maximum number of received pairs (a vertex and its proposed parent) that this rank processes at a time.
     most_taken: u64,
 }
 
 impl Launches {
-    /// Loads the kernels of `workspace`. A piece (a range of the frontier's edges) has up to `piece` candidates.
+    /// Loads the kernels of a traversal. A piece (a range of the frontier's edges that is expanded at once) has up to
+    /// `piece` candidates.
     pub fn load(
         workspace: &Workspace,
         strategy: Strategy,
@@ -65,8 +66,8 @@ impl Launches {
         })
     }
 
-    /// Returns the array that contains the pairs of a piece (a range of the frontier's edges) once all kernels of the
-    /// piece have run. Pairs are grouped by rank.
+    /// Returns the array that contains the pairs of a piece (a range of the frontier's edges) once all kernels for this
+    /// piece have run. Pairs are grouped by the rank that owns the vertex.
     pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
         match self.strategy {
             Strategy::Atomic => self.sorter.input(),
@@ -74,19 +75,19 @@ impl Launches {
         }
     }
 
-    /// Returns the addresses of this rank's outbox, from which other ranks read pairs.
+    /// Returns the addresses of this rank's outbox, the array from which other ranks read pairs.
     pub fn outbox(&self) -> GpuOutbox {
         GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.memory.ends.address() }
     }
 
-    /// Queues the start of a search from `root`, which has the index `local_index` among this rank's vertices.
+    /// Queues the start of a search from `root`, whose local index on this rank is `local_index`.
     pub fn begin(&self, queue: &Queue, local_index: u32, root: u32) -> Result<()> {
         // SAFETY: the arguments match the kernel's; `local_index` belongs to a vertex of this rank.
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, local_index, root)) }
     }
 
-    /// Queues prefix sums of the degrees of the frontier's vertices. Each sum is the number of candidates before a
-    /// vertex.
+    /// Queues the computation of prefix sums of the degrees of the frontier's vertices. Each sum is the number of
+    /// candidates before a vertex.
     pub fn number(&self, queue: &Queue, vertices: u32) -> Result<()> {
         if vertices == 0 {
             return Ok(());
@@ -104,8 +105,8 @@ impl Launches {
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
-    /// Queues a kernel that claims this rank's vertices in an outbox (an array of pairs) of this rank or of another
-    /// rank. Only the GPU knows the number of these pairs.
+    /// Queues a kernel that claims the vertices of this rank in an outbox (an array of pairs) of this rank or of
+    /// another rank. Only the GPU knows the number of these pairs.
     pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
         // SAFETY: the arguments match the kernel's; an outbox does not change until all ranks have read it, and ends
@@ -114,7 +115,7 @@ impl Launches {
     }
 
     /// Queues the expansion of a piece: the candidates `first..end` of a frontier with `vertices` vertices. Also queues
-    /// kernels that claim this rank's vertices.
+    /// kernels that claim those candidates that this rank owns.
     pub fn expand(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         match self.strategy {
             Strategy::Atomic => self.claim(queue, vertices, (first, end))?,
@@ -139,8 +140,8 @@ impl Launches {
         clock.end(queue, |steps| &mut steps.update)
     }
 
-    /// Queues kernels that claim this rank's vertices, and that write all other candidates to the outbox, grouped by
-    /// rank.
+    /// Queues kernels that claim the candidates that this rank owns, and that write all other candidates to the outbox
+    /// (an array that other ranks read), grouped by rank.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
         let GpuOutbox { pairs, ends } = self.outbox();
@@ -158,7 +159,7 @@ impl Launches {
         unsafe { queue.launch(&self.atomic, grid, (self.owned, vertices, first, end, ends, pairs)) }
     }
 
-    /// Queues the end of a step: the vertices that it reached become the frontier.
+    /// Queues the end of a step: the vertices that the step reached become the frontier.
     pub fn advance(&self, queue: &Queue) -> Result<()> {
         let TraverseMemory { words, scratch, .. } = self.memory;
         let (count, grid) = (words.len() as u32, queue.grid(words.len()));

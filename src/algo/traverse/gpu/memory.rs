@@ -6,11 +6,11 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for the candidates that are
-/// expanded at once.
+/// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for the candidates (neighbours of
+/// the frontier) that are expanded at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraverseMemory {
-    /// Start of the row of each vertex of this rank in `targets`, followed by the end of the last row.
+    /// Start of the row of each vertex of this rank in the array `targets`, followed by the end of the last row.
     pub starts: DeviceSlice<u32>,
     /// Neighbours in the rows of this rank's vertices, one row after another.
     pub targets: DeviceSlice<u32>,
@@ -18,25 +18,29 @@ pub(super) struct TraverseMemory {
     pub offsets: DeviceSlice<u32>,
     pub frontier: DeviceSlice<u32>,
     pub parents: DeviceSlice<u32>,
-    /// Two bitmaps of this rank's vertices: vertices reached before the step, and vertices that the step reaches.
+    /// Two bitmaps of this rank's vertices: of the vertices that were reached before the step, and of those that the
+    /// step reaches.
     pub bits: [DeviceSlice<u32>; 2],
-    /// Number of newly reached vertices in each bitmap word, later replaced by the prefix sums of these numbers.
+    /// Number of newly reached vertices in each bitmap word, which is later replaced by the prefix sums of these
+    /// numbers.
     pub words: DeviceSlice<u32>,
     /// End of each rank's pairs in the outbox (the array of pairs that other ranks read).
     pub ends: DeviceSlice<u32>,
     pub sums: DeviceSlice<u64>,
-    /// Pairs that arrived from the host.
+    /// Pairs (a vertex and its proposed parent) that arrived from other ranks through the host.
     pub inbox: DeviceSlice<u64>,
-    /// Two arrays of pairs. Each pass of a sort moves pairs from one array to the other.
+    /// Two arrays of pairs (a vertex and its proposed parent). Each pass of a sort moves the pairs from one array to
+    /// the other.
     pub pairs: [DeviceSlice<u64>; 2],
-    /// A counter for each value of a digit and each tile (a range of pairs that a thread block sorts).
+    /// Counters of a sorting pass: one for each value of a digit and each tile (a range of pairs that a thread block
+    /// sorts).
     pub counts: DeviceSlice<u32>,
     /// Scratch memory for prefix sums.
     pub scratch: DeviceSlice<u32>,
 }
 
 impl TraverseMemory {
-    /// Reserves the arrays in an arena (the GPU memory of a rank).
+    /// Allocates the arrays in an arena (the GPU memory of a rank).
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.
@@ -59,7 +63,7 @@ impl TraverseMemory {
         })
     }
 
-    /// Returns the kernel argument that describes the rank's vertices.
+    /// Returns the kernel argument that describes the vertices that the rank owns.
     pub fn owned(&self, ownership: &VertexOwnership) -> Owned {
         let (reciprocal, shift) = ownership.division();
         let [reached, fresh] = self.bits.map(DeviceSlice::address);

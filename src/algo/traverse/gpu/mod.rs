@@ -1,11 +1,11 @@
-//! Implementation of `Levels` on a GPU: one rank's vertices, on the GPU of the rank. The kernels are in
+//! Implementation of `Levels` on a GPU: the vertices of one rank, on the GPU of this rank. The kernels are in
 //! `kernels/traverse.cu`; this module launches them in order.
 //!
-//! GPU memory contains the rows of the vertices that the rank owns, in one array, and their parents, bitmaps and
-//! frontier. A *candidate* is a neighbour of the frontier. Candidates are processed piece by piece: each thread writes
-//! one candidate of a piece. The candidates are sorted by key in passes of 8 bits (`sort`), and repeats are dropped.
-//! Candidates for vertices of this rank are claimed at once. Candidates for vertices of other ranks are read by the
-//! GPUs of those ranks from this GPU's memory (`peers`), or go through the host if the GPUs can't access each other's
+//! GPU memory contains the adjacency rows of the vertices that the rank owns, in one array, and the parents, bitmaps
+//! and frontier of these vertices. A *candidate* is a neighbour of the frontier. Candidates are processed piece by
+//! piece: each thread writes one candidate of a piece. The candidates are sorted by key in passes of 8 bits (`sort`),
+//! and repeats are dropped. Candidates that this rank owns are claimed at once. All other candidates are read by the
+//! GPUs of their owners from this GPU's memory (`peers`), or go through the host if the GPUs can't access each other's
 //! memory. The host waits for the GPU once per level, and once more if there are other ranks.
 
 mod buffer_sizes;
@@ -41,17 +41,17 @@ use peers::PeerOutboxes;
 use std::ops::Range;
 use std::time::Instant;
 
-/// GPU program of traversals.
+/// CUDA program of traversals.
 pub static PROGRAM: ProgramSource = ProgramSource { name: "traverse.cu", text: TEXT, headers: &[COMMON] };
 const TEXT: &str = include_str!("../../../../kernels/traverse.cu");
 
-/// All GPU programs that a traversal launches.
+/// All CUDA programs that a traversal launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
-/// Purpose of the GPU memory, for error messages.
+/// Purpose of the GPU memory, as error messages name it.
 const PURPOSE: &str = "[traverse] on this graph";
 
-/// The vertices that a rank owns, and the state of a search on its GPU.
+/// Implementation of `Levels` on a GPU: the vertices that a rank owns, and the state of a search.
 pub struct GpuLevels<'a> {
     gpu: Lease<'a>,
     launches: Launches,
@@ -61,20 +61,20 @@ pub struct GpuLevels<'a> {
     direction: Direction,
     degrees: &'a [u32],
     piece: u64,
-    /// The outboxes of other ranks, from which this GPU reads pairs; `None` unless all GPUs can access each other's
-    /// memory.
+    /// The outboxes of other ranks, which are arrays of pairs that this GPU reads; `None` unless all GPUs can access
+    /// each other's memory.
     outboxes: Option<PeerOutboxes<'a>>,
-    /// Number of vertices of the frontier.
+    /// Number of vertices of this rank in the frontier.
     vertices: u32,
-    /// Number of candidates of the current step so far.
+    /// Number of candidates that the current step has expanded so far.
     candidates: u64,
-    /// Host buffer for the parents.
+    /// Host buffer for the parents of this rank's vertices.
     fetched: Buffer<u32>,
     clock: StepClock,
 }
 
 impl<'a> GpuLevels<'a> {
-    /// Copies the rows of this rank's vertices to the GPU of `lease`.
+    /// Copies the adjacency rows of this rank's vertices to the GPU of `lease`.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU or host memory is too small, with the smallest limit that works; [`Error::Usage`] for
@@ -125,17 +125,16 @@ impl<'a> GpuLevels<'a> {
         self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
     }
 
-    /// Limits the size of pieces (the number of edges that are expanded at once), if pairs go through the host. The
-    /// pairs of a piece then take at most `bytes` bytes of host memory. Pieces do not become smaller than the minimum
-    /// size.
+    /// Limits the number of edges that are expanded at once (a piece), if pairs go through the host. The pairs of a
+    /// piece then take at most `bytes` bytes of host memory. The number does not become smaller than its minimum.
     pub fn keep_within(&mut self, bytes: u64) {
         if self.host_pairs(self.piece) > 0 {
             self.piece = self.piece.min((bytes / 8).max(LEAST_PIECE));
         }
     }
 
-    /// Copies the pairs for other ranks from the GPU to the same positions of `pairs`. Returns the range of each rank
-    /// in `pairs`.
+    /// Copies the pairs for other ranks from the GPU to the same positions of `pairs`. Returns the range of each rank's
+    /// pairs.
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.ownership.ranks];
@@ -267,7 +266,7 @@ impl Levels for GpuLevels<'_> {
     }
 }
 
-/// Returns the error for a rank with more row entries than the kernels can index.
+/// Returns the error for a rank with more row entries than the GPU kernels can index.
 fn too_many(entries: u64) -> Error {
     Error::Usage(format!(
         "a GPU does not traverse {entries} entries of rows: use more ranks, or set strategy = \"auto\" or run.device = \"cpu\""

@@ -1,4 +1,4 @@
-//! Copies the rows of this rank's vertices to a GPU, without gaps between them.
+//! Copies the adjacency rows of this rank's vertices to a GPU, without gaps between them.
 
 use super::buffer_sizes::MOST_ENTRIES;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -31,17 +31,17 @@ pub(super) fn starts(
     Ok(starts)
 }
 
-/// The rows of this rank's vertices, which the GPU stores without gaps.
+/// The adjacency rows of this rank's vertices, which the GPU stores without gaps.
 pub(super) struct OwnRows<'a> {
     pub rows: &'a Adjacency<'a>,
     pub ownership: &'a VertexOwnership,
     pub direction: Direction,
-    /// Start of the row of each vertex that this rank owns, followed by the end of the last row.
+    /// Start of the row of each vertex that this rank owns in GPU memory, followed by the end of the last row.
     pub starts: &'a [u32],
 }
 
 impl OwnRows<'_> {
-    /// Copies the rows to the GPU, without gaps between them.
+    /// Copies the rows of this rank's vertices to the GPU array `to`, without gaps between them.
     pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>) -> Result<()> {
         fill_by_lanes(&mut workspace.uploader.lanes()?, to, 1, |first, slot| {
             signals::check()?;
@@ -50,7 +50,7 @@ impl OwnRows<'_> {
         })
     }
 
-    /// Fills the buffer `slot` with row entries, from the entry at index `first` on.
+    /// Fills the buffer `slot` with consecutive row entries, from the entry with index `first` on.
     fn fill(&self, first: u32, mut slot: &mut [u32]) {
         let mut local_index = self.starts.partition_point(|&start| start <= first) - 1;
         let mut skip = (first - self.starts[local_index]) as usize;

@@ -1,5 +1,5 @@
-//! Sorts candidates (pairs of key and parent) on a GPU and drops repeats. A stable radix sort orders pairs by key in
-//! passes of 8 bits. Then the first pair of each key is kept.
+//! Sorts candidates (pairs of a key and a parent) on a GPU and drops repeats. A stable radix sort orders the pairs by
+//! key in passes of 8 bits. Then the first pair of each key is kept.
 #![allow(unsafe_code)] // kernel launches
 
 use super::PROGRAM;
@@ -9,7 +9,7 @@ use super::memory::TraverseMemory;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, THREADS, Workspace};
 
-/// Kernels that sort pairs by key and drop repeats, and the GPU memory of the pairs.
+/// Kernels that sort pairs (a key and a parent) and drop repeats, and the GPU memory of the pairs.
 pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,
@@ -17,12 +17,12 @@ pub(super) struct PairSorter {
     unique: Kernel,
     ends: Kernel,
     memory: TraverseMemory,
-    /// Number of sorting passes: one for each digit of a key.
+    /// Number of sorting passes, one for each digit of a key.
     passes: u32,
 }
 
 impl PairSorter {
-    /// Loads the kernels of `workspace`. All keys are below `keys`.
+    /// Loads the kernels that sort pairs. All keys are below `keys`.
     pub fn load(workspace: &Workspace, memory: TraverseMemory, keys: u64) -> Result<PairSorter> {
         let names = ["traverse_count", "traverse_scatter", "traverse_firsts", "traverse_unique", "traverse_ends"];
         let [count, scatter, firsts, unique, ends] = workspace.kernels(&PROGRAM, names)?;
@@ -30,30 +30,30 @@ impl PairSorter {
         Ok(PairSorter { count, scatter, firsts, unique, ends, memory, passes: bits.div_ceil(DIGIT) })
     }
 
-    /// Returns the array for pairs before sorting.
+    /// Returns the array into which pairs are written before they are sorted.
     pub fn input(&self) -> DeviceSlice<u64> {
         self.memory.pairs[0]
     }
 
-    /// Returns the array for pairs after sorting and dropping repeats.
+    /// Returns the array that contains the pairs after they were sorted and repeats were dropped.
     pub fn output(&self) -> DeviceSlice<u64> {
         self.memory.pairs[1 - self.sorted()]
     }
 
-    /// Returns the index of the array that contains the sorted pairs. Each pass moves pairs from one array to the
-    /// other.
+    /// Returns the index of the array that contains the pairs after the last sorting pass. Each pass moves the pairs
+    /// from one array to the other.
     fn sorted(&self) -> usize {
         self.passes as usize % 2
     }
 
-    /// Returns (number of tiles, launch grid) for sorting `count` pairs. One thread block sorts a tile. The grid has
-    /// one block per tile, but at most as many blocks as fill the GPU.
+    /// Returns the number of tiles and the launch grid for sorting `count` pairs. One thread block sorts a tile at a
+    /// time. The grid has one block per tile, but at most as many blocks as fill the GPU.
     fn tiles(queue: &Queue, count: u32) -> (u32, Grid) {
         let tiles = u64::from(count).div_ceil(TILE) as u32;
         (tiles, queue.grid(u64::from(tiles) * u64::from(THREADS)))
     }
 
-    /// Sorts `count` pairs of [`Self::input`] by key. Pairs with the same key stay in order.
+    /// Sorts the first `count` pairs of [`Self::input`] by key. Pairs with the same key stay in order.
     pub fn sort(&self, queue: &Queue, scan: &Scan, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let TraverseMemory { pairs, counts, scratch, .. } = self.memory;
@@ -72,8 +72,8 @@ impl PairSorter {
         Ok(())
     }
 
-    /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and the number of these
-    /// pairs to the array `sums`.
+    /// Writes the first pair of each key among the first `count` sorted pairs to [`Self::output`], and the number of
+    /// these pairs to the array `sums`.
     pub fn unique(&self, queue: &Queue, scan: &Scan, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let TraverseMemory { pairs, counts, scratch, sums, .. } = self.memory;
@@ -88,8 +88,9 @@ impl PairSorter {
         unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes the end of each rank's group of pairs in [`Self::output`]. Reads the number of pairs from the array
-    /// `sums`. Adds to this array the number of pairs for this rank's vertices and the number of pairs to send.
+    /// Writes the end of each rank's group of pairs in [`Self::output`] to the array `ends`. Reads the number of pairs
+    /// from the array `sums`. Adds to this array the number of pairs for this rank's vertices and the number of pairs
+    /// to send.
     pub fn ends(&self, queue: &Queue, &Owned { rank, ranks, stride, .. }: &Owned) -> Result<()> {
         let TraverseMemory { sums, ends, .. } = self.memory;
         let arguments = (self.output().address(), sums.address(), rank, ranks, stride, ends.address());

@@ -2,10 +2,10 @@
 //! over the rows checks up to 64 trees.
 //!
 //! The checks trust only the parents, and compute levels from them ([`super::levels`]). Then one pass over the lower
-//! half of all rows visits each edge once. For each end of an edge it reads a line, which contains the levels of the
-//! vertex in all trees. A line has at most 64 bytes, and the two lines are compared as vectors. The parent of a vertex
-//! must be the first neighbour in its row that is in the previous level. Nearly all parents come before their children
-//! in the order of vertices, so the upper half of rows is read for few vertices only.
+//! half of all adjacency rows visits each edge once. For each end of an edge the pass reads a line, which contains the
+//! levels of the vertex in all trees. A line has at most 64 bytes, and the two lines are compared as vectors. The
+//! parent of a vertex must be the first neighbour in its row that is in the previous level. Nearly all parents come
+//! before their children in the order of vertices, so the upper half of the rows is read for few vertices only.
 //!
 //! A tree that passes is a breadth-first tree. By rule 3 no level is larger than the distance from the root. No level
 //! is smaller, because the tree leads to the root by edges of the graph. By rule 4 no reachable vertex is missing.
@@ -26,7 +26,7 @@ use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
 use rows::TreePass;
 
-/// Number of vertices and depth of a tree that passed the checks.
+/// Number of vertices and depth of a breadth-first tree that passed the checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeFigures {
     /// Number of reached vertices, including the root.
@@ -35,7 +35,8 @@ pub struct TreeFigures {
     pub depth: u64,
 }
 
-/// Possible sizes of a line in bytes, ascending. A line contains the levels of a vertex in all trees.
+/// Possible sizes of a line in bytes, in ascending order. A line contains the levels of a vertex in all trees that are
+/// checked.
 const LINES: [usize; 3] = [4, 16, 64];
 
 /// Returns the host memory in bytes for checking `trees` trees of depth `depth` in one pass, on a graph with `vertices`
@@ -45,8 +46,8 @@ pub fn bytes(vertices: u64, trees: usize, depth: u64) -> u64 {
     vertices * line_bytes(trees.saturating_mul(mark)) as u64
 }
 
-/// Returns the size in bytes of the smallest line (the levels of a vertex in all trees) that fits `marks` bytes. If no
-/// line is large enough, returns the largest size.
+/// Returns the size in bytes of the smallest line that has room for `marks` bytes. A line contains the levels of a
+/// vertex in all trees. If no line is large enough, returns the largest size.
 fn line_bytes(marks: usize) -> usize {
     LINES.into_iter().find(|&bytes| bytes >= marks).unwrap_or(LINES[2])
 }
@@ -75,8 +76,9 @@ struct TreeChecks<'a> {
 }
 
 impl TreeChecks<'_> {
-    /// Checks the trees with indices `numbers`, with levels of `BYTES` bytes each. Writes the number of vertices and
-    /// the depth of each tree to `figures`. Returns the indices of the trees whose levels do not fit this size.
+    /// Checks the trees with the indices `numbers`, with levels of `BYTES` bytes each. Writes the number of vertices
+    /// and the depth of each tree to `figures`. Returns the indices of the trees whose levels do not fit in `BYTES`
+    /// bytes.
     fn all<const BYTES: usize>(&self, mut numbers: Vec<usize>, figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let mut deep = Vec::new();
         while !numbers.is_empty() {
@@ -98,17 +100,17 @@ impl TreeChecks<'_> {
         Ok(deep)
     }
 
-    /// Returns the size in bytes of a line (the levels of a vertex in all trees): the smallest that fits `marks` bytes,
-    /// or, if memory is too small for that, the largest that memory allows.
+    /// Returns the size in bytes of a line (the levels of a vertex in all trees): the smallest that has room for
+    /// `marks` bytes or, if memory is too small for this size, the largest that memory allows.
     fn line(&self, marks: usize) -> usize {
         let wanted = line_bytes(marks);
         let fits = |bytes: usize| self.graph.info.connected * bytes as u64 <= self.budget.free();
         LINES.into_iter().rev().find(|&bytes| bytes <= wanted && fits(bytes)).unwrap_or(LINES[0])
     }
 
-    /// Checks the trees with indices `numbers` in a pass over the rows. Writes the number of vertices and the depth of
-    /// each tree to `figures`. Returns the indices of the trees whose levels do not fit numbers of type `M`. If there
-    /// are any, no tree was checked.
+    /// Checks the trees with the indices `numbers` in a pass over the rows. Writes the number of vertices and the depth
+    /// of each tree to `figures`. Returns the indices of the trees whose levels do not fit in numbers of type `M`. If
+    /// there are such trees, no tree was checked.
     fn pass<M: Mark, const W: usize>(&self, numbers: &[usize], figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let trees: Vec<_> = numbers.iter().map(|&number| self.trees[number]).collect();
         let vertices = self.graph.info.connected as usize;

@@ -1,5 +1,5 @@
-//! The pass over all rows that checks trees. It checks every edge against the levels of its ends, and every parent
-//! against the row of its child.
+//! The pass over all adjacency rows that checks breadth-first trees. It checks every edge against the levels of its
+//! ends, and every parent against the row of its child.
 
 use super::level_vector::{EdgeOrientation, LevelVector, above, any, any_equal, equal_trees, too_wide, widen};
 use super::sums::TreeSums;
@@ -17,10 +17,10 @@ use std::ops::Range;
 
 /// Prefetch distance in row entries.
 const AHEAD: usize = 16;
-/// Number of parents in a cache line.
+/// Number of parents (32-bit numbers) in a cache line.
 const PARENTS: u32 = 16;
 
-/// A pass over the rows of a graph that checks several trees.
+/// A pass over the adjacency rows of a graph that checks several trees.
 pub(super) struct TreePass<'a, M, const W: usize> {
     direction: Direction,
     lower: &'a BlockStore,
@@ -35,7 +35,7 @@ struct RowVertex<'l, M, const W: usize> {
     row: u32,
     edges: EdgeOrientation,
     own: &'l LevelVector<M, W>,
-    /// For each tree, the level of the vertex's parent plus 1. It becomes 0 once the parent is found in the row.
+    /// For each tree, the level of the vertex's parent plus 1. It becomes 0 once the parent has been found in the row.
     wanted: LevelVector<M, W>,
     gap: LevelVector<M, W>,
 }
@@ -46,7 +46,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(TreePass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
-    /// Checks all rows with `threads` threads. Returns the number of vertices and the depth of each tree, or a fault.
+    /// Checks all adjacency rows with `threads` threads. Returns the number of vertices and the depth of each tree, or
+    /// a fault.
     pub fn run(self, threads: usize) -> Result<Result<Vec<TreeFigures>, NumberedFault>> {
         let found = check_rows(self.lower, threads, TreeSums::new, |part, sums| self.part(part, sums))?;
         Ok(found.map(|of_threads| {
@@ -104,7 +105,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
     }
 
     /// Compares the levels of a vertex with the levels of its smaller neighbours, `targets[entries]`. Also looks for
-    /// its parents there. `edges` has the value of `vertex.edges`, but as a constant that is known to the compiler.
+    /// the parents of the vertex among them. `edges` has the value of `vertex.edges`, but as a constant that the
+    /// compiler knows.
     #[inline(always)]
     fn lower_half(
         &self,
@@ -139,8 +141,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Looks for the remaining parents of a vertex among its larger neighbours. Does not compare levels: each of these
-    /// edges is also an entry in the row of its larger end, and its levels are compared there.
+    /// Looks for the remaining parents of a vertex among its larger neighbours. Levels need not be compared: each of
+    /// these edges is also an entry in the row of its larger end, and the levels are compared there.
     #[cold]
     fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), NumberedFault> {
         for (tree, of) in self.trees.iter().enumerate() {

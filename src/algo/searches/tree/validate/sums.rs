@@ -1,14 +1,14 @@
-//! Computes the number of vertices and the depth of trees during the pass over rows.
+//! Counts the vertices of trees, and computes their depths, during the pass over the adjacency rows.
 
 use super::TreeFigures;
 use super::level_vector::{LevelVector, any_equal};
 use crate::algo::searches::tree::levels::Mark;
 
-/// Sums over the vertices that one thread has checked, for each tree.
+/// Sums, for each tree, over the vertices that one thread has checked.
 pub(super) struct TreeSums<M, const W: usize> {
     reached: [u64; W],
     deepest: LevelVector<M, W>,
-    /// Number of vertices that every tree reaches. They are counted here once, and not in `reached`.
+    /// Number of vertices that are in every tree. These vertices are not counted in `reached`.
     by_all: u64,
 }
 
@@ -17,7 +17,8 @@ impl<M: Mark, const W: usize> TreeSums<M, W> {
         TreeSums { reached: [0; W], deepest: [M::default(); W], by_all: 0 }
     }
 
-    /// Counts a vertex in the trees that reach it.
+    /// Counts a vertex in each tree that reaches it. `own` contains the marks (levels plus 1) of the vertex in all
+    /// trees.
     #[inline]
     pub fn count(&mut self, own: &LevelVector<M, W>) {
         for (deepest, &own) in self.deepest.iter_mut().zip(own) {

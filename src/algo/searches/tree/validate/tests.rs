@@ -13,7 +13,7 @@ trait Searches {
 }
 
 impl Searches for Model {
-    /// Finds levels and parents with a plain queue, as an independent reference.
+    /// Finds levels and parents with a simple queue, as an independent reference.
     fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>) {
         let mut levels = vec![None; self.heads.len()];
         let mut queue = VecDeque::from([root]);
@@ -87,8 +87,8 @@ fn mixed(i: u32) -> u32 {
     (i.wrapping_mul(0x9e37_79b9) >> 7) ^ i.wrapping_mul(0x85eb_ca6b)
 }
 
-/// Checks paths whose depth is at, below and above the largest level that fits a byte. Vertices are numbered along the
-/// path, and in random order.
+/// Tests paths whose depth is at, below and above the largest level that fits in a byte. Vertices are numbered along
+/// the path, and in random order.
 #[test]
 fn paths_may_be_deep() {
     for length in [1u32, 251, 252, 253, 254, 255, 256, 257, 3000, 70_000] {
@@ -104,8 +104,8 @@ fn paths_may_be_deep() {
     }
 }
 
-/// Checks a batch with trees whose levels need one byte each and trees whose levels need four. Memory is enough for
-/// only some of them at a time.
+/// Tests a batch that contains trees whose levels need one byte each and trees whose levels need four. Memory is enough
+/// for only some of the trees at a time.
 #[test]
 fn deep_and_shallow_trees_are_checked_together() {
     let mut edges: Vec<[u32; 2]> = (0..900).map(|i| [i, i + 1]).collect();
@@ -154,8 +154,8 @@ impl Broken {
         self.model.map[id as usize]
     }
 
-    /// Returns the error message of the check after `changes`: pairs of a vertex and its wrong parent, given by their
-    /// ids.
+    /// Returns the error message of the check after `changes`. Each change is a vertex and its wrong parent, both given
+    /// by their ids.
     #[track_caller]
     fn said(&self, root: u32, changes: &[(u32, Option<u32>)]) -> String {
         let root = self.vertex(root);
@@ -177,7 +177,7 @@ impl Broken {
     }
 }
 
-/// The path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
+/// Edges of a test graph: the path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
 const EDGES: [[u32; 2]; 8] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [1, 6], [6, 3], [7, 8]];
 
 #[test]
@@ -203,8 +203,8 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     );
 }
 
-/// Checks a cycle of six vertices. A search from vertex 10 follows the cycle in both directions. A tree that goes too
-/// far in one direction is wrong.
+/// Tests a cycle of six vertices. A search from vertex 10 follows the cycle in both directions. A tree that follows it
+/// too far in one direction is wrong.
 #[test]
 fn a_level_that_is_skipped_is_caught_by_rule_3() {
     let cycle = [[10, 11], [11, 12], [12, 13], [13, 14], [14, 15], [15, 10]];
@@ -239,7 +239,7 @@ fn direction_counts() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Checks that exactly one tree is accepted: any other parent of any vertex is rejected.
+    /// Tests that exactly one tree is accepted: the check rejects any other parent of any vertex.
     #[test]
     fn any_other_parent_is_refused(
         edges in prop::collection::vec((0u32..60, 0u32..60).prop_map(|(u, v)| [u, v]), 1..200),

@@ -1,5 +1,5 @@
-//! Reads the columns of parents and levels of several sources. The values of a vertex for all sources are stored side
-//! by side, and vertices are in the order of descending degree.
+//! Reads the result columns (parents and levels) of several sources. The values of a vertex for all sources are stored
+//! side by side, and vertices are in the order of descending degree.
 
 use super::SourceChecked;
 use super::reader::{self, UNREACHED};
@@ -29,7 +29,7 @@ pub(super) struct TreeColumns<'a> {
 }
 
 impl<'a> TreeColumns<'a> {
-    /// Reads the columns of `sources`. Checks that each vertex has both a level and a parent, or neither.
+    /// Reads the result columns of `sources`. Checks that each vertex has either both a level and a parent, or neither.
     ///
     /// # Errors
     /// [`Error::Validation`] for columns that no search can have written; [`Error::Limit`]; read errors.
@@ -63,27 +63,27 @@ impl<'a> TreeColumns<'a> {
         Ok(TreeColumns { places, sources, roots, levels, parents })
     }
 
-    /// Returns the levels of the vertex at `place` (its position in the order of vertices), one for each source.
+    /// Returns the levels of the vertex at `place` (its position in the order of vertices), one level for each source.
     #[inline]
     pub fn levels(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.levels[place as usize * of..][..of]
     }
 
-    /// Returns the parents of the vertex at `place` (its position in the order of vertices), one for each source. The
-    /// parents are places, too.
+    /// Returns the parents of the vertex at `place` (its position in the order of vertices), one parent for each
+    /// source. The parents are places, too.
     #[inline]
     pub fn parents(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.parents[place as usize * of..][..of]
     }
 
-    /// Converts a fault in the tree with index `number` into an error.
+    /// Converts `fault`, a fault in the tree with index `number`, into an error.
     pub fn wrong(&self, number: usize, fault: TreeFault) -> Error {
         fault.of_source(&self.sources[number].output.source.to_string(), &|place| self.places.name(place))
     }
 
-    /// Checks that the level of each vertex is one more than the level of its parent. Then the parents form no cycle,
+    /// Checks that the level of each vertex is one more than the level of its parent. The parents then form no cycle,
     /// because only the root has level 0.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl<'a> TreeColumns<'a> {
     }
 
     /// Returns the index of the first tree in which the level of `vertex` is not one more than the level of its parent,
-    /// with the fault.
+    /// together with the fault.
     fn step(&self, vertex: u32) -> Option<NumberedFault> {
         let steps = self.levels(vertex).iter().zip(self.parents(vertex)).enumerate();
         steps.filter(|(_, (level, _))| **level != UNREACHED).find_map(|(number, (&level, &parent))| {

@@ -1,5 +1,5 @@
-//! Final checks of trees, after the pass over all edges. The pass must have seen the edge from every parent, and the
-//! reported statistics must match the columns.
+//! Final checks of trees, after the pass over all edges. The pass must have seen the edge from every parent to its
+//! child, and the reported statistics must match the result columns.
 
 use super::SourceChecked;
 use super::columns::TreeColumns;
@@ -13,8 +13,8 @@ use crate::graph::direction::Direction;
 use crate::process::signals;
 use std::ops::RangeInclusive;
 
-/// Checks that the pass over the edges saw an edge from the parent of every vertex. Then compares the reported
-/// statistics with the columns.
+/// Checks that the pass over all edges saw the edge from every parent to its child. Then compares the reported
+/// statistics with the result columns.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if an edge is missing or a number differs.
@@ -50,7 +50,7 @@ pub(super) fn compare(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &P
     Ok(())
 }
 
-/// Statistics of one tree, counted in its columns.
+/// Statistics of one tree, counted in its result columns.
 struct TreeCounts {
     reached: u64,
     depth: u64,

@@ -1,4 +1,4 @@
-//! The pass over all edges of the input or of prepared blocks. It checks each edge against several trees.
+//! The pass over all edges of the input or of a prepared graph. It checks each edge against several trees.
 
 use super::columns::TreeColumns;
 use super::reader::UNREACHED;
@@ -11,20 +11,21 @@ use crate::graph::direction::Direction;
 use crate::memory::{Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Prefetch distance in row entries.
+/// Prefetch distance, in entries of an adjacency row.
 const AHEAD: usize = 8;
 /// Number of 32-bit values in a cache line.
 const LINE: usize = 16;
 
-/// Results of the pass over the edges.
+/// Results of the pass over all edges.
 pub(super) struct PassResult {
-    /// A bit for each vertex and tree, which is set once the pass sees an edge from the parent to the vertex.
+    /// For each vertex, one bit per tree. The bit is set once the pass has seen an edge from the vertex's parent to the
+    /// vertex.
     parents: Buffer<AtomicU32>,
-    /// The first fault, in the order of trees and then of rules.
+    /// The fault that comes first in the order of trees, and then of rules.
     pub wrong: Option<NumberedFault>,
-    /// For each tree, the number of edges that leave reached vertices. Counted only if the graph is directed.
+    /// For each tree, the number of edges that leave reached vertices. They are counted only if the graph is directed.
     pub edges: Vec<u64>,
-    /// Upper bound on the number of repeated edges in the pass.
+    /// Upper bound on the number of repeated edges among all edges of the pass.
     pub repeats: u64,
 }
 
@@ -84,7 +85,7 @@ impl<'a> TreeEdgeChecker<'a> {
         TreeEdgeChecker { columns, parents, direction, wrong: None, edges: vec![0; columns.sources.len()] }
     }
 
-    /// Checks the edges in a range of rows of a prepared graph.
+    /// Checks the edges in a range of adjacency rows of a prepared graph.
     fn rows(&mut self, part: &RowPart<'_>) {
         for (v, enters, neighbours) in part.each_row(self.direction) {
             for (entry, &w) in neighbours.iter().enumerate() {
@@ -119,7 +120,7 @@ impl<'a> TreeEdgeChecker<'a> {
     }
 
     /// Records the fault that the edge from `from` to `to` proves, unless an earlier fault is recorded. Faults are
-    /// ordered by tree, then by rule.
+    /// ordered by tree, and then by rule.
     #[cold]
     fn note(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));

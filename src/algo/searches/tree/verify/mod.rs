@@ -1,4 +1,4 @@
-//! Checks the results that a job has written: the columns of parents and levels, against the edges of the input.
+//! Checks the results that a job has written: compares the columns of parents and levels with the edges of the input.
 //!
 //! The checks trust neither the search nor, if the input still exists, the prepared graph. They count degrees again to
 //! compute the order of vertices, which decides which parent is the first (`searches::places`). They read the columns
@@ -34,20 +34,21 @@ pub struct SourceOutput {
 
 /// Statistics that the job reports about one source, for the check of its tree.
 pub(super) struct SourceChecked {
-    /// Result that the job reports for the source.
+    /// The result that the job reports for the source.
     pub output: SourceOutput,
     /// Number of vertices in each level, beginning at the source. If the tree is deep, these are only the first levels.
     pub frontiers: Vec<u64>,
 }
 
-/// Maximum number of sources in one pass over the edges. For 64 sources, the levels of a vertex fill a few cache lines.
+/// Maximum number of sources whose trees one pass over the edges checks. The levels of a vertex for 64 sources fill a
+/// few cache lines.
 const MOST: usize = 64;
 
 /// Size in bytes of the buffers through which a thread reads the two columns of a source.
 const READING: u64 = 2 * read::READING;
 
-/// Checks the columns of all sources in `found` against the edges. `algorithm` is the name of the table. Returns a
-/// sentence about the result.
+/// Checks the result columns of all sources in `found` against the edges of the graph. `algorithm` is the name of the
+/// table. Returns a sentence about the result.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for a wrong tree; read errors; [`crate::Error::Stopped`].

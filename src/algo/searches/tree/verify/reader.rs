@@ -1,4 +1,4 @@
-//! Reads the parents and levels of one source, and rejects values that no search can have written.
+//! Reads the result columns (parents and levels) of one source, and rejects values that no search can have written.
 
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -8,13 +8,14 @@ use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 
-/// Level that represents an unreached vertex. It exceeds every level by more than 1.
+/// Level that stands for an unreached vertex. It exceeds every level by more than 1.
 pub(super) const UNREACHED: u32 = 1 << 31;
-/// Parent that represents no parent: of an unreached vertex and of a root.
+/// Parent that stands for a missing parent, of an unreached vertex or of a root.
 pub(super) const NOBODY: u32 = ISOLATED;
 
-/// Reads the columns of a source. Calls `put(vertex, level, parent)` for each vertex that has an edge. Vertices are
-/// places (positions in the order of vertices). Returns the place of the root, or `None` if the root has no edge.
+/// Reads the result columns of a source. Calls `put(vertex, level, parent)` for each vertex that has an edge. Vertices
+/// are given as places (positions in the order of vertices). Returns the place of the root, or `None` if the root has
+/// no edge.
 pub(super) fn read(
     places: &Places,
     results: &Results<'_>,

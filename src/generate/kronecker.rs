@@ -25,7 +25,7 @@ const COLUMNS: usize = 256;
 pub(super) struct AliasTable {
     /// Threshold of each column: 24-bit draws below it choose the first outcome of the column, others the second.
     first_below: [u32; COLUMNS],
-    /// The two outcomes of each column.
+    /// The two outcomes of each column of the alias table.
     outcomes: [u64; 2 * COLUMNS],
 }
 
@@ -80,7 +80,7 @@ impl AliasTable {
         })
     }
 
-    /// Returns the outcome that a 32-bit draw chooses.
+    /// Returns the outcome of the alias table that the 32-bit random number `draw` chooses.
     #[inline(always)]
     fn outcome(&self, draw: u32) -> u64 {
         let column = (draw >> 24) as usize;
@@ -89,7 +89,7 @@ impl AliasTable {
     }
 }
 
-/// Generates edges from `first_edge` on. `narrow` converts each id to `T`.
+/// Fills `out` with the generated edges from number `first_edge` on. `narrow` converts each id to `T`.
 #[inline(always)]
 pub(super) fn fill<T>(
     table: &AliasTable,
@@ -147,8 +147,8 @@ struct KroneckerFill<'a> {
 }
 
 impl KroneckerFill<'_> {
-    /// Generates edges of up to 32 levels. Each edge takes `DRAWS` draws. A draw is half of a 64-bit random number; the
-    /// high half comes first. Both ids are collected in one 64-bit word, one in each half.
+    /// Generates edges for scales up to 32. Each edge takes `DRAWS` draws. A draw is half of a 64-bit random number;
+    /// the high half comes first. Both ids are collected in one 64-bit word, one in each half.
     #[inline(always)]
     fn run<const DRAWS: u32, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 4 * DRAWS - self.scale;
@@ -168,7 +168,7 @@ impl KroneckerFill<'_> {
         }
     }
 
-    /// Generates edges of 33 to 40 levels, from five random numbers.
+    /// Generates edges for scales from 33 to 40. Each edge takes five random numbers.
     fn run_long<T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 40 - self.scale;
         for (index, edge) in out.iter_mut().enumerate() {

@@ -32,16 +32,16 @@ pub enum Generator {
     Scaled {
         /// Distribution from which the ends of edges are drawn.
         model: Model,
-        /// log2 of the number of vertices, at most 40.
+        /// log2 of the number of vertices of the graph, at most 40.
         scale: u32,
-        /// Number of edges per vertex, which may be fractional.
+        /// Number of edges per vertex of the graph, which may be fractional.
         edge_factor: f64,
-        /// Seed of the random numbers.
+        /// Seed of the random numbers that generate the graph.
         seed: u64,
     },
     /// The tensor product of two graphs.
     Product(Product),
-    /// A graph with weights.
+    /// A generated graph with weights.
     Weighted(Weighted),
 }
 
@@ -63,7 +63,7 @@ impl Model {
     }
 }
 
-/// The largest scale, which is log2 of the number of vertices of a random graph.
+/// The largest scale of a random graph. The scale is log2 of the number of vertices.
 pub const MAX_SCALE: u32 = 40;
 /// The scales that a job file or the command line may request.
 pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
@@ -112,7 +112,7 @@ impl Generator {
         Ok(Generator::Scaled { model, scale, edge_factor, seed })
     }
 
-    /// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
+    /// Fills `out` with the generated edges from number `first_edge` on. `narrow` converts each id to `T`.
     #[inline(always)]
     fn fill_as<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         match self {

@@ -29,7 +29,7 @@ impl Permutation {
         Permutation { end, ..Permutation::new(scale, seed) }
     }
 
-    /// Returns the image of a number below 2^`scale`. It may be at or above the bound.
+    /// Returns the image of a number below 2^`scale` under the bijection. The image may be at or above the bound.
     #[inline(always)]
     pub fn apply(&self, id: u64) -> u64 {
         let mut x = id.wrapping_add(self.add) & self.mask;
@@ -40,7 +40,7 @@ impl Permutation {
         x
     }
 
-    /// Returns the image of a number below the bound. The image is also below the bound.
+    /// Returns the image, below the bound, of a number below the bound.
     #[inline(always)]
     pub fn within(&self, id: u64) -> u64 {
         let mut x = self.apply(id);

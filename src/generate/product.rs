@@ -26,14 +26,14 @@ pub struct Product {
 #[derive(Debug, Clone, PartialEq)]
 struct Factor {
     name: String,
-    /// The edges in sorted order, each with the smaller id first.
+    /// The edges of the factor in sorted order, each with the smaller id first.
     edges: Arc<[[u64; 2]]>,
     /// Number of vertices: the largest id plus 1, including ids that occur only in self-loops.
     vertices: u64,
 }
 
 impl Product {
-    /// Reads both factors.
+    /// Reads both factors of the product.
     ///
     /// # Errors
     /// Bad input if a factor can't be read, or if the product has 2^64 ids or more, or 2^59 edges or more.
@@ -49,12 +49,12 @@ impl Product {
         Ok(product)
     }
 
-    /// Returns the number of edges, 2·m(A)·m(B).
+    /// Returns the number of edges of the product, 2·m(A)·m(B).
     pub fn edges(&self) -> u64 {
         2 * self.a.edges.len() as u64 * self.b.edges.len() as u64
     }
 
-    /// Returns the number of vertices, n(A)·n(B).
+    /// Returns the number of vertices of the product, n(A)·n(B).
     pub fn vertices(&self) -> u64 {
         self.a.vertices * self.b.vertices
     }
@@ -75,7 +75,8 @@ impl Product {
         hasher.digest()
     }
 
-    /// Generates the edges from `first_edge` on. Edge `2·(i·m(B) + j) + k` comes from edge i of A and edge j of B.
+    /// Fills `out` with the edges from number `first_edge` on. Edge `2·(i·m(B) + j) + k` comes from edge i of A and
+    /// edge j of B.
     #[inline(always)]
     pub(super) fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let n = self.b.vertices;

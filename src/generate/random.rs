@@ -16,7 +16,7 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns the random number at index `counter` of the sequence of `key`.
+/// Returns the random number at index `counter` of the sequence that `key` selects.
 #[inline(always)]
 pub(crate) fn number(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_mul(GAMMA)))
@@ -36,7 +36,7 @@ pub(crate) fn key(seed: u64, purpose: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    /// Checks against Vigna's reference implementation of SplitMix64 with seed 0.
+    /// Checks the random numbers against Vigna's reference implementation of SplitMix64 with seed 0.
     #[test]
     fn is_splitmix64() {
         assert_eq!(super::number(0, 1), 0xe220_a839_7b1d_cdaf);

@@ -2,7 +2,7 @@
 
 use super::random::{key, number};
 
-/// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
+/// Fills `out` with the generated edges from number `first_edge` on. `narrow` converts each id to `T`.
 #[inline(always)]
 pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
     let stream = key(seed, 3);

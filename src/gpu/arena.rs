@@ -17,9 +17,9 @@ pub struct Arena {
     start: u64,
     bytes: u64,
     used: u64,
-    /// Number of bytes at the start that [`Arena::reset`] does not free.
+    /// Number of bytes at the start of the arena that [`Arena::reset`] does not free.
     held: u64,
-    /// Number of bytes that are allocated from the end.
+    /// Number of bytes allocated from the end of the arena.
     last: u64,
 }
 
@@ -96,17 +96,17 @@ impl Arena {
         }
     }
 
-    /// Returns the whole arena as 32-bit words, including memory that is in use.
+    /// Returns the whole arena as a slice of 32-bit words, including memory that is in use.
     pub fn words(&self) -> DeviceSlice<u32> {
         DeviceSlice { start: self.start, len: self.bytes / 4, element: PhantomData }
     }
 
-    /// Returns the number of bytes that are not in use.
+    /// Returns the number of bytes of the arena that are not in use.
     pub fn free(&self) -> u64 {
         self.bytes - self.used - self.last
     }
 
-    /// Reports the number of bytes in use to the job's metrics.
+    /// Reports the number of bytes of the arena that are in use to the job's metrics.
     fn report_use(&self) {
         gpu_use::take(self.used + self.last);
     }
@@ -178,8 +178,8 @@ impl Arena {
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
-    /// Allocates several slices, whose lengths in 32-bit words are `lengths`. The memory plan must have included
-    /// [`slices_bytes`] for them.
+    /// Allocates several slices; `lengths` are their lengths in 32-bit words. The caller must ensure that the arena has
+    /// enough free memory for all of them.
     ///
     /// # Errors
     /// [`Error::internal`] if there is not enough free memory.
@@ -191,7 +191,7 @@ impl Arena {
         Ok(slices)
     }
 
-    /// Allocates a slice of `len` elements whose size the memory plan has included.
+    /// Allocates a slice of `len` elements. The caller must ensure that the arena has enough free memory for it.
     ///
     /// # Errors
     /// [`Error::internal`] if there is not enough free memory.
@@ -216,8 +216,8 @@ pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
-/// Returns the number of bytes of an arena that several slices together occupy. Their lengths in 32-bit words are
-/// `lengths`.
+/// Returns the number of bytes of an arena that several slices together occupy. `lengths` are their lengths in 32-bit
+/// words.
 pub fn slices_bytes<const N: usize>(lengths: [u64; N]) -> u64 {
     lengths.into_iter().map(slice_bytes::<u32>).sum()
 }
@@ -251,7 +251,7 @@ impl<T> DeviceSlice<T> {
         DeviceSlice { start, len, element: PhantomData }
     }
 
-    /// Returns the device address, for kernels.
+    /// Returns the device address of the slice, which kernels receive.
     pub fn address(self) -> u64 {
         self.start
     }
@@ -266,7 +266,7 @@ impl<T> DeviceSlice<T> {
         self.len == 0
     }
 
-    /// Returns the same memory as a slice of bytes.
+    /// Returns the memory of the slice as a slice of bytes.
     pub fn as_bytes(self) -> DeviceSlice<u8> {
         DeviceSlice { start: self.start, len: self.bytes(), element: PhantomData }
     }

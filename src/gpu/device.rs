@@ -26,8 +26,7 @@ pub fn whole_pieces(bytes: u64) -> u64 {
     bytes / piece * piece
 }
 
-/// Returns the limit on GPU memory with which an arena of `least` bytes can be allocated, as text in the notation of
-/// job files.
+/// Returns a memory limit, formatted as in a job file, that is enough for an arena of `least` bytes.
 pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
@@ -81,8 +80,8 @@ impl Device {
         };
         let context = CudaContext::new(driver::ordinal(gpu.index));
         let context = context.map_err(|e| failed(&gpu, None, "open a context", e))?;
-        // This crate orders all work between queues by its own events. SAFETY: nothing has been allocated yet whose use
-        // the context would have to track.
+        // Automatic event tracking is off, because this crate records its own events to order work between queues.
+        // SAFETY: the context has no allocations yet whose use it would have to track.
         unsafe { context.disable_event_tracking() };
         let attribute = |which| context.attribute(which).map_err(|e| failed(&gpu, None, "report its properties", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
@@ -105,7 +104,7 @@ impl Device {
         Ok(Device(Arc::new(inner)))
     }
 
-    /// Returns the description of the GPU.
+    /// Returns the description of the GPU, such as its index, name and memory size.
     pub fn gpu(&self) -> &Gpu {
         &self.0.gpu
     }
@@ -115,7 +114,7 @@ impl Device {
         self.0.limit
     }
 
-    /// Returns the number of multiprocessors.
+    /// Returns the number of multiprocessors of the GPU.
     pub fn multiprocessors(&self) -> u32 {
         self.0.multiprocessors
     }
@@ -184,7 +183,7 @@ impl Device {
     }
 }
 
-/// Converts a driver error on `gpu`. `device` is the open GPU, or `None` if it could not be opened.
+/// Converts a driver error on `gpu` to an [`Error`]. `device` is the open GPU, or `None` if it could not be opened.
 fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -> Error {
     if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         // Without a context, only NVML knows how much memory is free.

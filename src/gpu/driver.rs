@@ -14,7 +14,6 @@ use std::sync::OnceLock;
 
 const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and the GPUs that the job requested";
 
-/// Instructions for installing NVRTC.
 pub(super) const NVRTC_REMEDY: &str = "load the site's CUDA module, or run pip install nvidia-cuda-nvrtc (with a driver of CUDA 12: \
      nvidia-cuda-nvrtc-cu12) and activate that Python environment";
 
@@ -99,7 +98,7 @@ pub fn probe() -> Cuda {
         return cuda;
     }
     match devices() {
-        // A driver that sees no GPU does not even start.
+        // The driver refuses to start if it sees no GPU.
         Err(result::DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => cuda.missing.push(NO_GPU.into()),
         Ok((driver, gpus)) => {
             cuda.driver = Some(driver);
@@ -113,7 +112,7 @@ pub fn probe() -> Cuda {
     cuda
 }
 
-/// Returns the version of NVRTC, which must have been loaded.
+/// Returns the version of NVRTC. The caller must have loaded NVRTC.
 pub(super) fn nvrtc_version() -> Option<(i32, i32)> {
     let (mut major, mut minor) = (0, 0);
     // SAFETY: writes two ints to valid addresses.

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Fills all of `to`, with one thread per lane. `to` is divided into chunks whose lengths are multiples of `step`
-/// words. `fill` is called once per chunk, with the index in `to` of the chunk's first word, and must write the chunk's
-/// words to the buffer that it receives. After an error no thread begins another chunk.
+/// Fills the GPU slice `to`, with one thread per lane. `to` is divided into chunks whose lengths are multiples of
+/// `step` words. `fill` is called once per chunk, with the index in `to` of the chunk's first word, and must write the
+/// chunk's words to the buffer that it receives. After an error no thread begins another chunk.
 ///
 /// # Errors
 /// Errors of `fill`; [`crate::Error::Lost`].
@@ -45,9 +45,9 @@ pub struct Lane<'u> {
     queue: &'u Queue,
     slots: Vec<LaneSlot<'u>>,
     turn: usize,
-    /// Number of words that are filled in the current slot.
+    /// Number of words that are filled in the current pinned buffer.
     filled: usize,
-    /// Whether a copy from or to the current slot is queued.
+    /// Whether a copy from or to the current pinned buffer is queued.
     open: bool,
     waited: Duration,
 }
@@ -55,7 +55,7 @@ pub struct Lane<'u> {
 #[derive(Debug)]
 struct LaneSlot<'u> {
     words: &'u mut [u32],
-    /// Event after which the GPU no longer uses the buffer, if `busy` is true.
+    /// Event that is complete when the GPU no longer uses the buffer. Valid only if `busy` is true.
     done: &'u Event,
     busy: bool,
 }
@@ -77,17 +77,17 @@ impl<'u> Lane<'u> {
         self.waited
     }
 
-    /// Returns the index of the current pinned buffer.
+    /// Returns the index of the lane's current pinned buffer.
     pub fn turn(&self) -> usize {
         self.turn
     }
 
-    /// Returns the number of pinned buffers.
+    /// Returns the number of pinned buffers of the lane.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Returns the capacity of a pinned buffer in 32-bit words.
+    /// Returns the capacity of one pinned buffer of the lane, in 32-bit words.
     pub fn slot_words(&self) -> usize {
         self.slots[0].words.len()
     }
@@ -104,7 +104,7 @@ impl<'u> Lane<'u> {
         Ok(self.slots[self.turn].words)
     }
 
-    /// Returns the number of words that are filled in the current pinned buffer.
+    /// Returns the number of 32-bit words that are filled in the current pinned buffer.
     pub fn filled(&self) -> usize {
         self.filled
     }
@@ -144,7 +144,7 @@ impl<'u> Lane<'u> {
         self.send(to)
     }
 
-    /// Queues a copy of all of `from` to the current pinned buffer, from word `at` on.
+    /// Queues a copy of the whole GPU slice `from` to the current pinned buffer, from word `at` of the buffer on.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -169,8 +169,8 @@ impl<'u> Lane<'u> {
         Ok(())
     }
 
-    /// Copies all of `from` to the host after all queued work, and passes it to `take` in chunks. A chunk is as large
-    /// as a pinned buffer allows, in multiples of `step` words.
+    /// Copies the GPU slice `from` to the host after all queued work, and passes the words to `take` in chunks. A chunk
+    /// is as large as a pinned buffer allows, in multiples of `step` words.
     ///
     /// # Errors
     /// Errors of `take`, and [`crate::Error::Lost`].
@@ -183,8 +183,8 @@ impl<'u> Lane<'u> {
         self.receive_slices([from], step, |[words]| take(words))
     }
 
-    /// Copies several slices of the same length, like [`Self::receive`]. Each call of `take` receives the same range of
-    /// every slice.
+    /// Copies several GPU slices of the same length, like [`Self::receive`]. Each call of `take` receives the same
+    /// range of every slice.
     ///
     /// # Errors
     /// Errors of [`Self::receive`].
@@ -224,7 +224,7 @@ impl<'u> Lane<'u> {
         take(std::array::from_fn(|number| &slot[number * words..(number + 1) * words]))
     }
 
-    /// Waits until all queued work is complete.
+    /// Waits until all queued work of the lane is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -249,7 +249,8 @@ impl LaneSlot<'_> {
 
 impl Drop for Lane<'_> {
     fn drop(&mut self) {
-        // Wait, because the buffers must not be in use afterwards. If the device has failed, the next call reports it.
+        // Wait, because the pinned buffers may be freed after the drop. If the device has failed, the next call reports
+        // it.
         let _ = self.queue.finish();
     }
 }

@@ -55,11 +55,11 @@ const STATIC: bool = cfg!(target_feature = "crt-static");
 pub struct Gpu {
     /// Index of the GPU among the GPUs of the machine that this process may use, as in `run.gpu`.
     pub index: u32,
-    /// Unique identifier of the device, the same in every process.
+    /// Unique identifier of the GPU, the same in every process.
     pub uuid: String,
-    /// Product name.
+    /// Product name of the GPU.
     pub name: String,
-    /// Compute capability, as in `9.0`.
+    /// Compute capability of the GPU, as in `9.0`.
     pub capability: String,
     /// Size of the GPU's memory, in bytes.
     pub memory: u64,
@@ -71,15 +71,15 @@ pub struct Gpu {
 /// The components of CUDA that this process found, and a list of the missing components.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cuda {
-    /// Version of the driver, as in `13.0`; `None` without a driver.
+    /// Version of the CUDA driver, as in `13.0`; `None` without a driver.
     pub driver: Option<String>,
     /// Whether NVRTC, the run-time compiler, is present.
     pub nvrtc: bool,
-    /// Version of NVRTC.
+    /// Version of NVRTC (CUDA's run-time compiler).
     pub nvrtc_version: Option<String>,
     /// Folder in which compiled kernels are cached; `None` without a home directory.
     pub kernels: Option<PathBuf>,
-    /// GPUs that the driver lists.
+    /// GPUs that the CUDA driver lists.
     pub gpus: Vec<Gpu>,
     /// Missing components of CUDA, each with a suggested fix.
     pub missing: Vec<String>,

@@ -13,7 +13,6 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Size of an IPC handle in bytes.
 const HANDLE_BYTES: usize = 64;
 
 /// IPC handle by which other processes of this machine open an arena (the GPU memory of a process). It is empty if the
@@ -168,16 +167,16 @@ impl Drop for Peers {
     }
 }
 
-/// IPC handles of the arenas of one machine's ranks, published in shared counters.
+/// IPC handles of the arenas of one machine's ranks, which the ranks exchange through counters in shared memory.
 struct Handles {
     counters: SharedCounters,
     rank: usize,
     ranks: usize,
-    /// Set to true to make threads stop waiting for handles.
+    /// Set to true to make threads stop waiting for IPC handles.
     abandoned: AtomicBool,
 }
 
-/// Value of a rank's first counter if its other counters contain an IPC handle.
+/// Value of a rank's first counter once the rank has written its IPC handle to the other counters.
 const PUBLISHED: u64 = 1;
 /// Value of a rank's first counter if the rank has no IPC handle.
 const NO_HANDLE: u64 = 2;

@@ -45,7 +45,7 @@ impl Program {
             let began = std::time::Instant::now();
             let image = compile(source, &options)?;
             tracing::debug!(program = source.name, seconds = began.elapsed().as_secs_f64(), "compiled");
-            // If the image can't be cached, every process compiles for itself, which takes a second.
+            // If the compiled code can't be cached, every process compiles for itself, which takes a second.
             if let Some(path) = &cached
                 && let Err(e) = store(path, &image)
             {
@@ -58,7 +58,7 @@ impl Program {
         let device = device.wait().as_ref().ok_or_else(|| Error::Lost("the GPU did not open".into()))?;
         let load = |image| device.context().load_module(Ptx::from_binary(image));
         let module = match load(image) {
-            // A cached image may come from a newer compiler than this driver supports, because nodes of different kinds
+            // Cached code may come from a newer compiler than this driver supports, because nodes of different kinds
             // share a home directory.
             Err(_) if is_cached => load(compile()?),
             loaded => loaded,
@@ -120,7 +120,6 @@ impl Kernel {
     }
 }
 
-/// Returns the NVRTC options for GPUs of compute capability `capability`.
 fn options(capability: &str) -> [String; 2] {
     [format!("--gpu-architecture=sm_{}", capability.replace('.', "")), "--std=c++17".into()]
 }
@@ -163,7 +162,7 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     let headers = headers.collect::<Result<Vec<_>>>()?;
     let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
     let bodies: Vec<_> = headers.iter().map(|(_, body)| body.as_ptr()).collect();
-    // Version 12.4 accepts the option, but writes to its log that the option is unknown.
+    // NVRTC 12.4 accepts `--split-compile`, but writes to its log that the option is unknown.
     let splits = driver::nvrtc_version() >= Some((12, 8));
     let options = options.iter().map(String::as_str).chain(splits.then_some(SPLIT));
     let options = options.map(text).collect::<Result<Vec<_>>>()?;
@@ -192,11 +191,11 @@ fn failed(source: &ProgramSource, why: impl std::fmt::Display) -> Error {
     Error::Usage(format!("NVRTC did not compile {name}: {why}: {remedy}"))
 }
 
-/// A program that NVRTC compiles. It is destroyed on drop.
+/// A program of kernels that NVRTC compiles. It is destroyed on drop.
 struct Handle(sys::nvrtcProgram);
 
 impl Handle {
-    /// Returns the compiler's errors in one line.
+    /// Returns the error messages of NVRTC in one line.
     fn log(&self) -> String {
         let mut size = 0;
         // SAFETY: the program is alive; the buffer has the size that NVRTC returns.

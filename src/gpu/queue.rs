@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of work (a CUDA stream).
+/// A queue of work on a GPU (a CUDA stream).
 #[derive(Debug)]
 pub struct Queue {
     device: Device,
@@ -30,11 +30,11 @@ pub struct Event {
 /// Dimensions of a kernel launch: the number and size of its thread blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid {
-    /// Number of thread blocks.
+    /// Number of thread blocks of the launch.
     pub blocks: u32,
-    /// Number of threads per block.
+    /// Number of threads per thread block.
     pub threads: u32,
-    /// Dynamic shared memory per block, in bytes.
+    /// Dynamic shared memory per thread block, in bytes.
     pub shared: u32,
 }
 
@@ -43,7 +43,7 @@ pub const THREADS: u32 = 256;
 
 /// Arguments of a kernel, as a tuple. The kernel receives the bytes of each element.
 pub trait Arguments {
-    /// Returns a pointer to each argument, in order.
+    /// Returns a pointer to each kernel argument, in order.
     fn pointers(&self) -> Vec<*mut c_void>;
 }
 
@@ -131,7 +131,7 @@ impl Queue {
             .map_err(|e| self.device.driver_error(kernel.name(), e))
     }
 
-    /// Queues a fill that sets every byte of `span` to `byte`.
+    /// Queues a fill that sets every byte of the GPU slice `span` to `byte`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -218,7 +218,7 @@ impl Queue {
         self.read(from, &mut elements).map(|()| elements)
     }
 
-    /// Returns a new event at the current end of the queue.
+    /// Returns a new event that marks the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -239,7 +239,7 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Records an existing event again, at the current end of the queue.
+    /// Records an existing event again, so that it marks the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -255,7 +255,7 @@ impl Queue {
         self.stream.wait(&event.event).map_err(|e| self.device.driver_error("wait for an event", e))
     }
 
-    /// Waits until all queued work is complete.
+    /// Waits until all work in the queue is complete.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.

@@ -12,9 +12,9 @@ use crate::error::Result;
 pub static PROGRAM: ProgramSource = ProgramSource { name: "scan.cu", text: TEXT, headers: &[COMMON] };
 const TEXT: &str = include_str!("../../kernels/scan.cu");
 
-/// Number of values in a tile. One thread block sums one tile.
+/// Number of values of a prefix sum that one thread block sums (a tile).
 const TILE: u64 = (constant(TEXT, "SCAN_THREADS") * constant(TEXT, "SCAN_EACH")) as u64;
-/// Number of threads of the block that adds up the sums of all tiles.
+/// Number of threads of the thread block that adds up the sums of all tiles.
 const SUM_THREADS: u32 = 1024;
 
 /// Kernels that compute prefix sums in place.
@@ -26,7 +26,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Loads the kernels from `workspace`.
+    /// Loads the kernels of prefix sums from `workspace`.
     ///
     /// # Errors
     /// Errors of [`Workspace::kernel`].
@@ -52,7 +52,8 @@ impl Scan {
         let (count, tiles) = (values.len() as u32, tiles as u32);
         let (values, sums) = (values.address(), scratch.address());
         let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
-        // SAFETY: the arguments match the kernels'; slices lie in their arenas, whose use queues order; every tile has a sum.
+        // SAFETY: the arguments match the kernels' parameters; slices lie in their arenas, whose use queues order;
+        // every tile has a sum.
         unsafe {
             queue.launch(&self.sums, grid(tiles, THREADS), (values, count, sums))?;
             queue.launch(&self.tiles, grid(1, SUM_THREADS), (sums, tiles))?;

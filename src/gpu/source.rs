@@ -20,16 +20,16 @@ pub fn cache_is_empty() -> bool {
 /// Source of a program of GPU kernels.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramSource {
-    /// Name of the program's file.
+    /// Name of the source file of a GPU program.
     pub name: &'static str,
-    /// Text of the program's file.
+    /// Text of the source file of a GPU program.
     pub text: &'static str,
-    /// Name and text of every file that the program includes, directly or indirectly.
+    /// Name and text of every file that a GPU program includes, directly or indirectly.
     pub headers: &'static [(&'static str, &'static str)],
 }
 
 impl ProgramSource {
-    /// Returns the text of the program and of all headers.
+    /// Returns the text of the program's source file and of all files that it includes.
     pub fn everything(&self) -> String {
         let mut all = self.text.to_owned();
         self.headers.iter().for_each(|(_, text)| all.push_str(text));

@@ -30,7 +30,7 @@ pub struct Pinned<M: Deref<Target = [u8]> = Buffer<u8>> {
 }
 
 impl Pinned {
-    /// Allocates and pins `bytes` zeroed bytes.
+    /// Allocates `bytes` bytes of host memory, all zero, and pins them.
     ///
     /// # Errors
     /// [`Error::Limit`] if the budget or the operating system refuses; [`Error::Lost`].
@@ -57,7 +57,7 @@ impl<M: Deref<Target = [u8]>> Pinned<M> {
         Ok(Pinned { device: device.clone(), memory })
     }
 
-    /// Returns the address at which kernels access the memory.
+    /// Returns the address at which kernels access the pinned memory.
     pub fn address(&self) -> u64 {
         self.memory.as_ptr() as u64
     }
@@ -100,7 +100,7 @@ fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
 pub struct StopFlag(Pinned);
 
 impl StopFlag {
-    /// Size of the flag's pinned memory in bytes.
+    /// Size in bytes of the pinned memory that contains the flag.
     pub const BYTES: u64 = 4096;
 
     /// Creates a flag that is not set.
@@ -125,28 +125,28 @@ impl StopFlag {
 /// Source of a copy to a GPU: bytes in memory, in a file, in another process, or on a GPU.
 #[derive(Debug, Clone, Copy)]
 pub enum CopySource<'s> {
-    /// Bytes in the memory of this process.
+    /// The bytes are in the memory of this process.
     Memory(&'s [u8]),
     /// A file that contains the bytes. It is read rather than mapped, because read calls take less time than page
     /// faults on a fresh mapping.
     File {
-        /// Path of the file.
+        /// Path of the file that contains the bytes.
         path: &'s Path,
-        /// Offset of the first byte in the file.
+        /// Offset in the file of the first byte to copy.
         start: u64,
-        /// Number of bytes.
+        /// Number of bytes to copy.
         bytes: u64,
     },
-    /// Bytes in the memory of another process of this machine.
+    /// The bytes are in the memory of another process of this machine.
     Process {
         /// The process whose memory contains the bytes.
         process: Process,
-        /// Address of the first byte in that process.
+        /// Address in that process of the first byte to copy.
         start: u64,
-        /// Number of bytes.
+        /// Number of bytes to copy.
         bytes: u64,
     },
-    /// Bytes in the memory of this GPU or of another GPU.
+    /// The bytes are in the memory of this GPU or of another GPU.
     Gpu(DeviceSlice<u8>),
 }
 
@@ -210,20 +210,20 @@ pub struct Uploader {
     copiers: Vec<Copier>,
     /// One GPU queue per copying thread.
     queues: Vec<Queue>,
-    /// GPU queue that waits for the copies of all threads.
+    /// GPU queue that waits for the copies of all copying threads.
     join_queue: Queue,
     pinned: Pinned,
     slot: usize,
     pool: ThreadPool,
 }
 
-/// State of one copying thread.
+/// GPU events of one copying thread.
 #[derive(Debug)]
 struct Copier {
     /// One event per pinned buffer, which is complete when the copy from the buffer is complete. The events are created
     /// once, because creating one takes longer than a small copy.
     copied: Vec<Event>,
-    /// Event that is complete when all work that the thread has queued is complete.
+    /// Event that is complete when all work that a copying thread has queued is complete.
     done: Event,
 }
 
@@ -234,7 +234,7 @@ impl Uploader {
         (threads.clamp(1, MOST_THREADS) * SLOTS * slot(limit)) as u64
     }
 
-    /// Allocates the host memory that [`Self::new`] needs, without pinning it.
+    /// Allocates the host memory that the copying threads need, without pinning it.
     ///
     /// # Errors
     /// [`Error::Limit`] if the budget refuses.
@@ -319,7 +319,7 @@ impl Uploader {
         self.join_queue.record()
     }
 
-    /// Waits until all copies are complete.
+    /// Waits until all copies to the GPU are complete.
     ///
     /// # Errors
     /// [`Error::Lost`].

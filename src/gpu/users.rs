@@ -35,7 +35,7 @@ pub(super) fn nvml_uuid(hex: &str) -> String {
     format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
 }
 
-/// Describes processes, each with the bytes that it uses, in a form that continues a sentence.
+/// Describes processes, each with the number of bytes that it uses, as the end of a sentence.
 fn named(mut processes: Vec<(u32, Option<u64>)>) -> String {
     processes.sort_by_key(|&(pid, bytes)| (std::cmp::Reverse(bytes), pid));
     let more = processes.len().saturating_sub(MOST_NAMED);

@@ -41,10 +41,10 @@ pub unsafe fn restrict_to_one(wanted: Option<u32>, local_rank: usize) {
     let _ = VISIBLE.set(seen);
 }
 
-/// Name and value of the environment variable that limits the number of connections to a GPU. The value is enough for
-/// several ranks that wait for each other.
+/// Name and value of the environment variable that limits the number of connections to a GPU. Two connections are
+/// enough even if several ranks wait for each other.
 const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "2");
-/// With at least this many ranks per machine, it saves time to open fewer connections to the GPU than by default.
+/// Smallest number of ranks per machine for which fewer connections to the GPU save time.
 const MANY_RANKS: usize = 3;
 
 /// Makes CUDA open fewer connections to the GPU than its default of eight, if this machine has many ranks

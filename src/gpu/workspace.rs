@@ -19,7 +19,7 @@ use std::time::Instant;
 /// at a time uses the GPU's memory.
 #[derive(Debug)]
 pub struct Workspace {
-    /// The open GPU.
+    /// The open GPU of the job.
     pub device: Device,
     // Fields are dropped in this order, so that no work is queued when the memory is freed.
     /// Queue for kernels and small copies.
@@ -28,7 +28,7 @@ pub struct Workspace {
     pub uploader: Uploader,
     /// Flag that running kernels poll. They end early once it is set.
     pub stop_flag: StopFlag,
-    /// All GPU memory of this process.
+    /// The arena: all GPU memory of this process.
     pub arena: Arena,
     programs: Vec<Loading>,
     /// Reservation of host memory for the compiler. `None` if no program may have to be compiled later.
@@ -49,7 +49,7 @@ pub trait StartTurn {
 /// Permits a process to start CUDA at once, without waiting for other processes.
 impl StartTurn for () {}
 
-/// Minimum GPU memory in bytes for any job.
+/// Minimum GPU memory that any job needs, in bytes.
 pub const LEAST_MEMORY: u64 = 1 << 20;
 
 impl Workspace {
@@ -125,7 +125,7 @@ impl Workspace {
         first.wait().map(drop)
     }
 
-    /// Waits until no thread compiles any more.
+    /// Waits until no thread compiles a GPU program any more.
     pub fn finish_loading(&self) {
         self.programs.iter().for_each(Loading::finish);
     }
@@ -159,7 +159,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Returns the programs in `programs` that this workspace does not have yet.
+    /// Returns those of `programs` that this workspace does not have yet.
     fn missing(&self, programs: &[&'static ProgramSource]) -> Vec<&'static ProgramSource> {
         let is_there =
             |source: &&&ProgramSource| self.programs.iter().any(|loading| loading.source.name == source.name);
@@ -175,7 +175,7 @@ impl Workspace {
         program.ok_or_else(|| not_compiled(source.name))?.program(&self.device)?.kernel(name)
     }
 
-    /// Returns several kernels of a program of this workspace.
+    /// Returns several kernels of a GPU program that this workspace has loaded or will load.
     ///
     /// # Errors
     /// Errors of [`Self::kernel`].
@@ -196,10 +196,10 @@ impl Drop for EndWaiting<'_> {
 
 /// Limit on host memory, in bytes, below which a job compiles its programs one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
-/// Host memory in bytes that the compiler needs for all programs of a job.
+/// Host memory in bytes that NVRTC needs to compile all programs of a job.
 const COMPILER: u64 = 200 << 20;
-/// Smallest limit on host memory, in bytes, with which memory for the compiler is reserved. That memory is a small
-/// fraction of such a limit.
+/// Smallest limit on host memory, in bytes, under which a job reserves memory for the compiler. The compiler then takes
+/// at most a 64th of the limit.
 const SPARES_COMPILER: u64 = 64 * COMPILER;
 
 /// Returns the host memory in bytes that is reserved for compiling programs while stages run. If `limit` is too small
@@ -248,7 +248,7 @@ fn wait_for_compiler(programs: &[Loading]) -> Result<()> {
 #[derive(Debug)]
 struct Loading {
     source: &'static ProgramSource,
-    /// Whether the program was not cached when its thread was started.
+    /// Whether the program had to be compiled (was not cached) when its thread was started.
     compiles: bool,
     thread: Mutex<Option<JoinHandle<Result<Program>>>>,
     loaded: OnceLock<Program>,
@@ -272,7 +272,7 @@ impl Loading {
         Loading { source, compiles: false, thread: Mutex::new(None), loaded: OnceLock::new() }
     }
 
-    /// Waits until the program is loaded, and returns it.
+    /// Waits until the GPU program is loaded, and returns it.
     fn wait(&self) -> Result<&Program> {
         if let Some(thread) = self.thread.lock().take() {
             let loaded = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;

@@ -6,9 +6,9 @@ use super::half::Half;
 use crate::memory::{prefetch_near, random_access, usual_access, will_need};
 use std::ops::Range;
 
-/// Upper bound on the number of row ranges in the lookup table.
+/// Maximum number of row ranges in the table that maps rows to blocks.
 const HINTS: u32 = 1 << 12;
-/// Maximum gap, in entries, between two rows that are requested from the disk together.
+/// Two rows are requested from the disk together if at most this number of neighbours lies between them in the file.
 const GAP: usize = 1 << 12;
 /// Maximum number of rows whose offsets are requested from the disk ahead of use.
 const OFFSETS: u32 = 1 << 16;
@@ -24,10 +24,10 @@ pub struct Adjacency<'a> {
     is_random: bool,
 }
 
-/// Index of the rows of one half.
+/// Index of the rows of one half of a graph.
 struct IndexedRows<'a> {
     blocks: Vec<Block<'a>>,
-    /// Exclusive end of the rows of each block.
+    /// For each block, the first row after the block.
     ends: Vec<u32>,
     /// Lookup table: for each range of 2^`shift` rows, the block that contains its first row.
     hints: Vec<u32>,
@@ -74,8 +74,8 @@ impl<'a> Adjacency<'a> {
     pub fn read_ahead(&self, half: Half, rows: impl Iterator<Item = u32>, with_offsets: bool) {
         let half = if half == Half::Lower { &self.lower } else { &self.upper };
         let (mut of, mut wanted): (&[u32], _) = (&[], 0..0);
-        // This function itself needs the offsets, so it requests those of later rows ahead of use. The window grows
-        // while each row is near the one before.
+        // This function itself reads row offsets, so it requests the offsets of later rows ahead of use. It requests
+        // more of them at a time as long as each row is near the previous one.
         let (mut requested, mut window) = (0..0, 0);
         for row in rows {
             let (block, local) = half.find(row);
@@ -114,7 +114,7 @@ impl<'a> Adjacency<'a> {
         }
     }
 
-    /// Returns the neighbours in `row` after the first `skip`, as (rest of the lower half, rest of the upper half).
+    /// Returns the neighbours in `row` without the first `skip`, as (rest of the lower half, rest of the upper half).
     #[inline]
     pub fn row_from(&self, row: u32, skip: usize) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);
@@ -123,7 +123,7 @@ impl<'a> Adjacency<'a> {
     }
 
     /// Returns the neighbours at the positions `places` of `row`, as (slice of the lower half, slice of the upper
-    /// half). Positions count through the lower half first.
+    /// half). Positions number the neighbours of the lower half first, and then those of the upper half.
     #[inline]
     pub fn part(&self, row: u32, places: Range<usize>) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// A bin of a histogram: a range of numbers, and the count of vertices whose number is in this range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
-    /// Smallest number of the range.
+    /// Smallest number that belongs to the bin.
     pub from: u32,
-    /// Largest number of the range (inclusive).
+    /// Largest number that belongs to the bin.
     pub to: u32,
     /// Number of vertices in the bin.
     pub vertices: u64,
@@ -23,14 +23,14 @@ impl Bin {
         Bin { from, to: from + (width - 1), vertices: 0 }
     }
 
-    /// Returns the index of the bin that contains `number`.
+    /// Returns the index of the histogram bin that contains `number`.
     fn place(number: u32) -> usize {
         let power = number.max(1).ilog2();
         if power < 3 { number as usize } else { (4 * power - 4 + (number >> (power - 2) & 3)) as usize }
     }
 }
 
-/// Number of bins that cover all `u32` numbers.
+/// Number of histogram bins that cover all `u32` numbers.
 const BINS: usize = 124;
 
 /// A histogram: the number of vertices in each bin.
@@ -44,13 +44,13 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Adds `vertices` to the count of the bin that contains `number`.
+    /// Adds `vertices` to the count of the histogram bin that contains `number`.
     #[inline]
     pub fn add(&mut self, number: u32, vertices: u64) {
         self.0[Bin::place(number)] += vertices;
     }
 
-    /// Returns the bins that are not empty, in ascending order.
+    /// Returns the histogram's bins that are not empty, in ascending order.
     pub fn finish(&self) -> Vec<Bin> {
         let mut next = Some(0);
         let bins = self.0.iter().map(|&vertices| {

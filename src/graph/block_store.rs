@@ -17,9 +17,9 @@ use std::path::Path;
 /// The blocks of one half of a graph, in the order of their rows.
 #[derive(Debug)]
 pub struct BlockStore {
-    /// Division of the rows into blocks.
+    /// Division of a graph's rows into blocks.
     pub layout: Layout,
-    /// Size of each block.
+    /// Number of rows and of entries (neighbours) of each block.
     sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
     blocks: Backing,
@@ -69,8 +69,8 @@ impl BlockStore {
         Ok(self)
     }
 
-    /// Makes a store of `blocks` that exist only in host memory; `sizes` are their sizes. If `alone` is true, all are
-    /// in this process. Otherwise some are in other processes of this machine.
+    /// Makes a store of `blocks` that exist only in host memory; `sizes` are their sizes. If `alone` is true, all
+    /// blocks are in this process. Otherwise some are in other processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
         BlockStore::of(layout, sizes, Backing::InMemory { blocks, alone, reserved: None })
     }
@@ -87,12 +87,12 @@ impl BlockStore {
         Ok(())
     }
 
-    /// Whether the blocks are unpacked in host memory, of this process or of others.
+    /// Whether the blocks are unpacked and in host memory, of this process or of others.
     pub fn is_in_memory(&self) -> bool {
         matches!(self.blocks, Backing::InMemory { .. })
     }
 
-    /// Whether the blocks are in files.
+    /// Whether the blocks of the graph are in files.
     pub fn is_in_files(&self) -> bool {
         matches!(self.blocks, Backing::InFiles(_))
     }
@@ -102,7 +102,7 @@ impl BlockStore {
         BlockStore::of(layout, sizes, Backing::OnGpus(placement))
     }
 
-    /// Makes a store of packed rows, which exist only in host memory.
+    /// Makes a store of packed (compressed) rows, which exist only in host memory.
     pub fn of_packed(layout: Layout, rows: PackedRows) -> Self {
         BlockStore::of(layout, rows.sizes(), Backing::Packed(rows))
     }
@@ -275,7 +275,7 @@ impl BlockStore {
         self.first_rows[b]
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of blocks of this half of the graph.
     pub fn len(&self) -> usize {
         self.sizes.len()
     }
@@ -290,7 +290,7 @@ impl BlockStore {
         self.sizes.iter().map(|size| size.entries).sum()
     }
 
-    /// Returns the total size in bytes of all blocks in the format of files.
+    /// Returns the total size in bytes that all blocks have, or would have, in files.
     pub fn bytes(&self) -> u64 {
         (0..self.len()).map(|b| self.bytes_of(b)).sum()
     }
@@ -300,7 +300,7 @@ impl BlockStore {
         self.weights.iter().map(|weights| weights.file.bytes()).sum()
     }
 
-    /// Returns the size in bytes of block `b` in the format of files.
+    /// Returns the size in bytes that block `b` has, or would have, in a file.
     pub fn bytes_of(&self, b: usize) -> u64 {
         body_bytes(self.sizes[b].rows, self.sizes[b].entries)
     }
@@ -385,7 +385,7 @@ pub enum BlockLocation<'a> {
     Remote(RemoteBlock),
 }
 
-/// Maxima over all blocks, from which a backend plans its scratch memory.
+/// Largest sizes over all blocks of a graph. Backends compute the size of their scratch memory from them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
     /// Maximum number of entries (neighbours) in a block.

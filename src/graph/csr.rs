@@ -12,16 +12,16 @@ use std::ops::Range;
 /// half.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
-    /// Index, in the graph, of the block's first row.
+    /// Index in the graph of the first row of the block.
     pub first_row: u32,
     /// Start of each row in `targets`, followed by the end of the last row.
     pub offsets: &'a [u32],
-    /// Neighbours of all rows, row after row.
+    /// Neighbours in all rows of the block, row after row.
     pub targets: &'a [u32],
 }
 
 impl<'a> Block<'a> {
-    /// Returns the number of rows.
+    /// Returns the number of rows of the block.
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -31,7 +31,7 @@ impl<'a> Block<'a> {
         self.first_row + self.rows() as u32
     }
 
-    /// Returns the length of each row: its number of neighbours.
+    /// Returns the length of each row of the block: its number of neighbours.
     pub fn lengths(&self) -> Vec<u32> {
         self.offsets.windows(2).map(|ends| ends[1] - ends[0]).collect()
     }

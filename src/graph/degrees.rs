@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Exclusive end of the rows of hubs, the vertices of highest degree. Most edge targets are hubs, so each thread counts
-/// the degrees of hubs in its own array instead of the shared one.
+/// Rows below this index are the rows of hubs, the vertices of highest degree. Most edge targets are hubs, so each
+/// thread counts the degrees of hubs in its own array instead of the shared one.
 const HUBS: usize = 1 << 15;
 
 /// Degree counters, one for each row, shared by all threads. A vertex has one counter in an undirected graph, and two
@@ -21,10 +21,10 @@ const HUBS: usize = 1 << 15;
 pub struct Degrees(Buffer<AtomicU32>);
 
 impl Degrees {
-    /// Allocates counters for `rows` rows, all zero.
+    /// Allocates degree counters for `rows` rows, all zero.
     ///
     /// # Errors
-    /// [`crate::error::Error::Limit`] if there are not 4 bytes of memory for each row.
+    /// [`crate::error::Error::Limit`] if the memory limit leaves less than 4 bytes for each row.
     pub fn new(rows: u64, budget: &Budget) -> Result<Self> {
         Ok(Degrees(budget.zeroed(rows as usize, "degrees of the simple graph (4 bytes a vertex)")?))
     }
@@ -151,7 +151,7 @@ impl DegreeSummary {
         DegreeSummary { max_degree: self.max_degree.max(other.max_degree), wedges: self.wedges + other.wedges }
     }
 
-    /// Returns the summary of `degrees`.
+    /// Returns the largest degree and the number of wedges for the list `degrees`.
     pub fn of(degrees: &[u32]) -> Self {
         let one = |&d: &u32| {
             let d = u64::from(d);

@@ -4,7 +4,8 @@
 /// Ids ascend with descending degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
-    /// The neighbours with smaller ids than the vertex. Their degree is the same or higher. Every graph stores this half.
+    /// The neighbours with smaller ids than the vertex. Their degree is the same or higher. Every graph stores this
+    /// half.
     Lower,
     /// The neighbours with larger ids than the vertex. Their degree is the same or lower. A graph stores this half only
     /// if a task needs it.
@@ -12,7 +13,7 @@ pub enum Half {
 }
 
 impl Half {
-    /// Returns the name of the half, with which the names of its files begin.
+    /// Returns the name of the half, with which its file names begin.
     pub fn name(self) -> &'static str {
         match self {
             Half::Lower => "lower",

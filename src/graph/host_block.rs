@@ -23,8 +23,8 @@ pub enum MemoryBlock {
     Remote(RemoteBlock),
 }
 
-/// A block in this process's memory, as one array: the start of each row in the targets, the end of the last row, and
-/// the targets.
+/// A block in this process's memory, as one array: the start of each row in the list of targets, the end of the last
+/// row, and the targets.
 #[derive(Debug)]
 pub struct HostBlock {
     first_row: u32,

@@ -61,7 +61,7 @@ impl FirstId {
 }
 
 impl VertexName {
-    /// Returns the string.
+    /// Returns the string of the id.
     pub fn text(self) -> &'static str {
         self.0
     }

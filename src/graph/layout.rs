@@ -21,8 +21,8 @@ pub const FORMAT_VERSION: u64 = 1;
 
 /// Largest target size of a block, in row entries (neighbours): 64 MiB of targets.
 const MAX_BLOCK: u64 = 1 << 24;
-/// Smallest target size of a block, in row entries (neighbours). With smaller blocks, a pair of blocks would be too
-/// little work for a journal record.
+/// Smallest target size of a block, in row entries (neighbours). With smaller blocks, the journal would contain many
+/// records, each for very little work.
 const MIN_BLOCK: u64 = 1 << 12;
 /// Number of edges below which a graph is small. Small graphs are divided into eight blocks, so that their triangles,
 /// too, are counted in several pairs of blocks. For larger graphs fewer blocks are faster: in a graph of 2^24 edges,
@@ -63,7 +63,7 @@ impl Granules {
 /// A range of rows, with an upper bound on its number of entries (neighbours).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRange {
-    /// The rows: first row, and exclusive end.
+    /// First row of the range, and exclusive end.
     pub rows: Range<u64>,
     /// Upper bound on the number of entries of `rows`: the sum of the upper bounds on their lengths.
     pub bound: u64,
@@ -125,12 +125,12 @@ impl Layout {
         self.direction
     }
 
-    /// Returns the number of rows. Only isolated vertices have none.
+    /// Returns the number of rows of the graph. Only isolated vertices have none.
     pub fn rows(&self) -> u64 {
         self.granules.last().map_or(0, |g| g.rows.end)
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of blocks into which the rows are divided.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
@@ -140,7 +140,7 @@ impl Layout {
     /// in-row becomes empty.
     pub fn merged(&self) -> Layout {
         let mut granules: Vec<RowRange> = Vec::new();
-        // For each granule of this layout, the number of new granules before it.
+        // For each granule of the directed layout, the number of granules of the merged layout before it.
         let mut before = Vec::with_capacity(self.granules.len() + 1);
         for RowRange { rows, bound } in &self.granules {
             before.push(granules.len());
@@ -210,13 +210,13 @@ pub struct Bins {
     cut: Granules,
     /// Rows of each bin, and an upper bound on their number of entries, in the order of rows.
     pub spans: Vec<RowRange>,
-    /// For each bin, the index of the block that contains it.
+    /// For each bin of rows, the index of the block that contains it.
     pub block_of: Vec<usize>,
     of_granule: Vec<u32>,
 }
 
 impl Bins {
-    /// Returns an upper bound on the number of entries (neighbours) of any bin.
+    /// Returns the maximum, over all bins of rows, of the upper bound on the number of entries (neighbours).
     pub fn largest(&self) -> u64 {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }

@@ -2,15 +2,15 @@
 
 use super::order::DegreeRuns;
 
-/// Probability that a bit of the id at an edge end is 0, for a Graph500 graph: A + B = 0.57 + 0.19 (R-MAT: Chakrabarti,
+/// Probability that any one bit of an endpoint's id is 0 in a Graph500 graph: A + B = 0.57 + 0.19 (R-MAT: Chakrabarti,
 /// Zhan and Faloutsos 2004).
 pub const GRAPH500: f64 = 0.76;
-/// Probability that a bit of the id at an edge end is 0, for a graph whose edge ends are drawn uniformly.
+/// Probability that any one bit of an endpoint's id is 0 in a graph whose endpoints are drawn uniformly.
 pub const EVEN: f64 = 0.5;
 
-/// Returns the expected degrees of a random graph with `edges` edges between `ids` ids. Each bit of the id at an edge
-/// end is 0 with probability `zero`. All ids with the same number of zero bits then have the same expected degree, so
-/// there are `log2(ids) + 1` different degrees.
+/// Returns the expected degrees of a random graph with `edges` edges between `ids` ids. Each bit of an endpoint's id is
+/// 0 with probability `zero`. All ids with the same number of zero bits then have the same expected degree, so there
+/// are `log2(ids) + 1` different degrees.
 pub fn degrees(edges: u64, ids: u64, zero: f64) -> DegreeRuns {
     let ids = ids.clamp(2, u64::from(u32::MAX)) as f64;
     let bits = ids.log2().ceil();

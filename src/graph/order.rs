@@ -23,7 +23,7 @@ impl DegreeRuns {
         self.0.iter().map(|&(_, count)| u64::from(count)).sum()
     }
 
-    /// Returns the largest degree, counting duplicate edges.
+    /// Returns the largest degree of a vertex, counting duplicate edges.
     pub fn largest(&self) -> u32 {
         self.0.first().map_or(0, |&(degree, _)| degree)
     }

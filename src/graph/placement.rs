@@ -6,9 +6,9 @@ use crate::gpu::{DeviceSlice, slice_bytes};
 /// Size of a block: number of rows, and number of entries (neighbours in rows).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSize {
-    /// Number of rows.
+    /// Number of rows of the block.
     pub rows: u64,
-    /// Number of entries (neighbours in rows).
+    /// Number of entries (neighbours in rows) of the block.
     pub entries: u64,
 }
 
@@ -30,7 +30,7 @@ pub fn assign_ranks(parts: &[f64], ranks: usize) -> Vec<usize> {
 pub struct DeviceBlock {
     /// Start of each row in `targets`, followed by the end of the last row (rows + 1 elements).
     pub offsets: DeviceSlice<u32>,
-    /// Neighbours of all rows, row after row.
+    /// Neighbours in all rows of the block, row after row.
     pub targets: DeviceSlice<u32>,
 }
 
@@ -69,7 +69,7 @@ impl Placement {
         sizes.map(|size| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries)).sum()
     }
 
-    /// Returns the addresses of the offsets and targets of block `b`.
+    /// Returns the GPU addresses of the row offsets and of the targets of block `b`.
     pub fn of(&self, b: usize) -> DeviceBlock {
         self.0[b]
     }

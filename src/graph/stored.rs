@@ -26,7 +26,7 @@ fn kind(half: Half) -> Kind {
 }
 
 const HEAD: usize = 64;
-/// Number of row offsets that are computed at a time.
+/// Number of row offsets that are computed and written at a time.
 const OFFSETS: usize = 1 << 16;
 
 /// Returns the path, in the graph's folder, of the file of block `index` of `half`.
@@ -80,7 +80,7 @@ pub struct BlockWriter {
     path: PathBuf,
     rows: u64,
     entries: u64,
-    /// Sum of all row lengths appended so far.
+    /// Sum of the lengths of all rows appended so far.
     end: u32,
 }
 
@@ -103,7 +103,7 @@ impl BlockWriter {
         Ok(BlockWriter { file, path, rows: count, entries, end: 0 })
     }
 
-    /// Appends the lengths of the next rows.
+    /// Appends the lengths of the next rows of the block.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -120,7 +120,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Appends the targets of the next rows. All lengths must have been appended before.
+    /// Appends the targets of the next rows. The lengths of all rows must have been appended before.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -135,8 +135,8 @@ impl BlockWriter {
     /// Completes the file. It is durable when a syncer has waited for the returned [`Pending`].
     ///
     /// # Errors
-    /// [`Error::Validation`] if the number of rows or of entries is not that of [`Self::create`]; [`Error::DiskFull`],
-    /// [`Error::Io`].
+    /// [`Error::Validation`] if the number of rows or of entries is not the number passed to [`Self::create`];
+    /// [`Error::DiskFull`], [`Error::Io`].
     pub fn finish(mut self) -> Result<Pending> {
         self.targets(&[])?;
         if (u64::from(self.end), self.file.body_bytes()) != (self.entries, body_bytes(self.rows, self.entries)) {
@@ -162,7 +162,7 @@ fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
 /// A block in a memory-mapped file.
 #[derive(Debug)]
 pub struct StoredBlock {
-    /// The mapped file.
+    /// The memory-mapped file of the block.
     pub file: Mapped,
     half: Half,
     direction: Direction,
@@ -211,7 +211,7 @@ impl StoredBlock {
         Block { first_row: self.first_row, offsets: words(&self.offsets), targets: words(&self.targets) }
     }
 
-    /// Reads the whole file, and verifies its checksum and the invariants of [`Block`].
+    /// Reads the whole block file, and verifies its checksum and the invariants of [`Block`].
     ///
     /// # Errors
     /// [`Error::Corrupt`].

@@ -70,8 +70,8 @@ fn most(packing: Packing, bytes: u64) -> u64 {
     if packing == Packing::Plain { bytes } else { bytes.saturating_mul(1040) }
 }
 
-/// Returns how many of the elements in `start`, the first bytes of a file, have a successor. Returns `None` if any
-/// number can't be a successor. A successor is -1 or another element, and the whole list has at most `most` bytes.
+/// Returns the number of elements whose successor in `start`, the first bytes of a file, is not -1. Returns `None` if
+/// any number in `start` is not a possible successor: -1, or another element of a list of at most `most` bytes.
 fn are_successors(start: &[u8], kind: ListFormat, big: bool, most: u64) -> Option<u64> {
     let width = kind.width()? as usize;
     let mut with = 0;

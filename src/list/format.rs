@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{At, Error, Result};
 use crate::formats::ending;
 
-/// A format of a list.
+/// A file format of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ListFormat {
@@ -21,10 +21,10 @@ pub enum ListFormat {
 }
 
 impl ListFormat {
-    /// All formats, in the order of the documentation.
+    /// All list formats, in the order of the documentation.
     pub const ALL: [ListFormat; 3] = [ListFormat::List, ListFormat::I32, ListFormat::I64];
 
-    /// Returns the name used in job files and on the command line.
+    /// Returns the name of the format in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             ListFormat::List => "list",
@@ -65,7 +65,7 @@ impl ListFormat {
         })
     }
 
-    /// Returns the size of an element in bytes; `None` for text, where it varies.
+    /// Returns the size in bytes of an element in a file of this format; `None` for text, where it varies.
     pub fn width(self) -> Option<u64> {
         match self {
             ListFormat::List => None,

@@ -15,14 +15,15 @@ use crate::list::MAX_LENGTH;
 /// parameters.
 const VERSION: u64 = 1;
 
-/// Number of elements in a run of [`Kind::Runs`].
+/// Number of consecutive elements in a run, in a list of kind [`Kind::Runs`].
 const RUN: u64 = 64;
 
 /// A kind of generated list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The list of the published experiment (`list/swapped.rs`), for lengths whose last digit is 0, 2 or 4.
+    /// The list of the published experiment on list ranking (`docs/reference/published.md`), for lengths whose last
+    /// digit is 0, 2 or 4.
     Swapped,
     /// A list in random order.
     Random,
@@ -34,10 +35,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order of the documentation.
+    /// All kinds of generated lists, in the order of the documentation.
     pub const ALL: [Kind; 4] = [Kind::Swapped, Kind::Random, Kind::Ordered, Kind::Runs];
 
-    /// Returns the name used in job files and on the command line.
+    /// Returns the name of the kind in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Swapped => "swapped",
@@ -62,11 +63,11 @@ impl FromStr for Kind {
 /// The parameters of a generated list. The same parameters produce the same list on any machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Generated {
-    /// Number of elements.
+    /// Number of elements of the list.
     pub length: u64,
-    /// The order of the elements.
+    /// The order of the elements in the list.
     pub kind: Kind,
-    /// Seed of the kinds with a random order; the other kinds ignore it.
+    /// Seed of a list in random order. Other kinds of lists ignore it.
     pub seed: u64,
 }
 
@@ -137,7 +138,7 @@ impl Generated {
         }
     }
 
-    /// Returns a hash of the parameters.
+    /// Returns a hash of the list's parameters.
     pub fn identity(&self) -> u64 {
         let words = [VERSION, self.length, self.kind as u64, if self.is_seeded() { self.seed } else { 0 }];
         xxh3_64(words.map(u64::to_le_bytes).as_flattened())

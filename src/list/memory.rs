@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// Several threads read pieces of the list at the same time, and some pieces more than once. The list must not change
 /// meanwhile.
 pub trait SuccessorList: Send + Sync {
-    /// Returns the number of elements.
+    /// Returns the number of elements of the list.
     fn elements(&self) -> u64;
 
     /// Writes the successors of the elements from `first` on to `out`. All these elements are below [`Self::elements`].
@@ -23,7 +23,7 @@ pub trait SuccessorList: Send + Sync {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryList {
     length: u64,
-    /// Hash of the successors.
+    /// Hash of the successors of all elements.
     identity: u64,
     /// The list. `None` if this description comes from another process or from a file, because only the process that
     /// created it stores the list.
@@ -31,7 +31,7 @@ pub struct MemoryList {
     list: Option<Arc<dyn SuccessorList>>,
 }
 
-/// Number of elements that are hashed at once.
+/// Number of elements of a list that are hashed at once.
 const CHUNK: u64 = 1 << 15;
 
 impl MemoryList {
@@ -63,12 +63,12 @@ impl MemoryList {
         Ok(MemoryList { length, identity: hash.digest(), list: Some(list) })
     }
 
-    /// Returns the number of elements.
+    /// Returns the number of elements of the list.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Returns the hash of the successors.
+    /// Returns the hash of the successors of all elements.
     pub fn identity(&self) -> u64 {
         self.identity
     }

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct List {
     /// The source from which the successors are read.
     pub source: ListSource,
-    /// Number of elements.
+    /// Number of elements of the list.
     pub length: u64,
     /// Hash that identifies the input. It differs between inputs, and between versions of the same input.
     pub identity: u64,

@@ -13,7 +13,7 @@ use crate::list::plain::PIECE;
 use crate::list::refusals;
 use crate::list::text::{LONGEST, PADDING, TextNumbers};
 
-/// Number of packed bytes to read at once.
+/// Number of packed (compressed) bytes to read at once.
 const STORED: usize = 256 << 10;
 
 /// Number of bytes to unpack at once.
@@ -24,18 +24,17 @@ pub(super) fn bytes(packing: Packing, path: &Path) -> u64 {
     packing::memory(packing, path) + (STORED + UNPACKED + LONGEST + PADDING + 8 * PIECE) as u64
 }
 
-/// A packed file that is being unpacked.
 pub(super) struct PackedFile<'a> {
     path: &'a Path,
     packing: Packing,
     decoder: Decoder<BufReader<File>>,
-    /// Number of packed bytes that were reported to `watch` as progress.
+    /// Number of packed bytes of the file that were reported to `watch` as progress.
     reported: u64,
     watch: &'a dyn Watch,
 }
 
 impl<'a> PackedFile<'a> {
-    /// Opens the file at `path`.
+    /// Opens the packed file at `path`.
     pub fn open(path: &'a Path, packing: Packing, watch: &'a dyn Watch) -> Result<PackedFile<'a>> {
         let unreadable = |e| Error::unreadable(path, &e);
         let file = File::open(path).map_err(unreadable)?;
@@ -48,7 +47,7 @@ impl<'a> PackedFile<'a> {
         Ok(PackedFile { path, packing, decoder, reported: 0, watch })
     }
 
-    /// Returns the number of packed bytes that were unpacked so far.
+    /// Returns the number of packed bytes of the file that were unpacked so far.
     fn taken(&self) -> u64 {
         let stored = self.decoder.stored();
         let read = stored.get_ref().stream_position().unwrap_or(0);

@@ -19,10 +19,10 @@ pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 /// Maximum number of successors in one call of [`Visit`]; they stay in the L1 cache.
 pub(super) const PIECE: usize = 2048;
 
-/// Number of bytes to read at once; they stay in the L2 cache.
+/// Number of bytes of a file to read at once; they stay in the L2 cache.
 const READ: usize = 256 << 10;
 
-/// Returns the memory in bytes that a thread needs to read chunks of `chunk` bytes.
+/// Returns the memory in bytes that a thread needs to read a file in chunks of `chunk` bytes.
 pub(super) fn thread_bytes(chunk: usize) -> u64 {
     (READ.max(1 + chunk + LONGEST + PADDING) + 8 * PIECE) as u64
 }
@@ -38,11 +38,11 @@ pub(crate) fn each_chunk(
     in_threads(threads, numbers, Vec::new, |buffer, chunk| work(chunk as u64, buffer), |_| Ok(()))
 }
 
-/// A plain file that is open for a pass.
+/// A plain (uncompressed) file that is open for a pass.
 pub(super) struct PlainFile<'a> {
     pub path: &'a Path,
     pub reader: Reader,
-    /// Size of a chunk in bytes.
+    /// Size in bytes of a chunk, the part of the file that a thread reads at a time.
     pub chunk: usize,
     /// Size in bytes of a byte order mark at the start of the file; text begins after it.
     mark: u64,
@@ -50,7 +50,7 @@ pub(super) struct PlainFile<'a> {
 }
 
 impl<'a> PlainFile<'a> {
-    /// Opens the file at `path`, which must still have `bytes` bytes.
+    /// Opens the plain file at `path`, which must still have `bytes` bytes.
     pub fn open(path: &'a Path, bytes: u64, chunk: usize, watch: &'a dyn Watch) -> Result<PlainFile<'a>> {
         let reader = Reader::open(path)?;
         if reader.length() != bytes {
@@ -246,7 +246,7 @@ struct TextChunk<'b> {
     bytes: &'b [u8],
     /// The index in `bytes` at which the chunk ends.
     end: usize,
-    /// Offset of the chunk in the file.
+    /// Byte offset of the chunk in the file.
     start: u64,
 }
 

@@ -9,7 +9,7 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Number of rounds of the network; each round changes one digit.
+/// Number of rounds of the Feistel network; each round changes one digit.
 const ROUNDS: usize = 8;
 
 /// Number of lanes: elements whose successors are computed at the same time by vector instructions.
@@ -28,7 +28,7 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Returns the order of the numbers below `n` (at most 2^63) for a seed.
+    /// Returns the pseudorandom order of the numbers below `n` (at most 2^63) for a seed.
     pub fn new(n: u64, seed: u64) -> Shuffle {
         let mut a = n.isqrt();
         a += u64::from(a * a < n);
@@ -37,17 +37,17 @@ impl Shuffle {
         Shuffle { n, a: a as u32, b: n.div_ceil(a).max(1) as u32, keys }
     }
 
-    /// Returns the number at position `place` of the shuffled order.
+    /// Returns the number at position `place` of the pseudorandom order.
     pub fn at(&self, place: u64) -> u64 {
         self.walk(place, |left, right| self.forward(left, right))
     }
 
-    /// Returns the position of `number` in the shuffled order.
+    /// Returns the position of `number` in the pseudorandom order.
     pub fn place(&self, number: u64) -> u64 {
         self.walk(number, |left, right| self.backward(left, right))
     }
 
-    /// Returns the number that comes after `number`; -1 after the last.
+    /// Returns the number after `number` in the pseudorandom order; -1 after the last.
     pub fn successor(&self, number: u64) -> i64 {
         match self.place(number) + 1 {
             end if end == self.n => -1,
@@ -135,8 +135,8 @@ impl Shuffle {
         }
         std::array::from_fn(|lane| {
             let next = u64::from(l[lane]) * b + u64::from(r[lane]);
-            // Only few successors are left for `successor`: that of the last number in the order, which has none, and
-            // those that need cycle walking.
+            // `successor` computes only few successors: that of the last number in the order, which is -1, and those
+            // that need cycle walking.
             if left_over[lane] || next > last { LEFT_OVER } else { next as i64 }
         })
     }

@@ -26,7 +26,6 @@ pub struct ListSource {
     chunk: usize,
 }
 
-/// The origin of a list.
 #[derive(Debug, Clone)]
 enum Origin {
     File(ListFile),
@@ -34,7 +33,6 @@ enum Origin {
     Memory(MemoryList),
 }
 
-/// A file that contains a list.
 #[derive(Debug, Clone)]
 struct ListFile {
     path: PathBuf,
@@ -44,7 +42,7 @@ struct ListFile {
     index: Arc<OnceLock<LengthIndex>>,
 }
 
-/// The result of the pass that finds the length.
+/// Result of the pass over a file that finds the length of its list.
 #[derive(Debug, Clone)]
 struct LengthIndex {
     length: u64,
@@ -115,12 +113,12 @@ impl ListSource {
         if let Origin::File(file) = &self.origin { Some(file) } else { None }
     }
 
-    /// Returns the path of a file; `None` for other lists.
+    /// Returns the path of the list's file; `None` for other lists.
     pub fn path(&self) -> Option<&Path> {
         self.file().map(|file| file.path.as_path())
     }
 
-    /// Returns the format of a file; `None` for other lists.
+    /// Returns the format of the list's file; `None` for other lists.
     pub fn format(&self) -> Option<ListFormat> {
         self.file().map(|file| file.format)
     }
@@ -276,7 +274,7 @@ impl ListFile {
         Ok(self.index.get_or_init(|| index))
     }
 
-    /// Returns the number of elements in an array of `bytes` bytes with `width` bytes per element.
+    /// Returns the number of elements in an array of `bytes` bytes, if an element has `width` bytes.
     fn whole(&self, bytes: u64, width: u64) -> Result<u64> {
         if !bytes.is_multiple_of(width) {
             return Err(refusals::not_whole(&self.path, bytes, self.format));

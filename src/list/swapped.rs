@@ -1,4 +1,4 @@
-//! The list of the published experiment on list ranking, computed by random access.
+//! The list of the published experiment on list ranking (`docs/reference/published.md`), computed by random access.
 //!
 //! The published program begins with the list `N-1 → N-2 → … → 0`. Then, for every even `i` in ascending order, the
 //! elements that follow `i` and `j = (2i + N/5) mod N` are swapped in the list. Nothing happens if one of the two is
@@ -10,7 +10,8 @@
 //! index in `order`. At most three swaps touch a place, and they can be computed from the index. So a value can be
 //! followed through its swaps, backwards or forwards in time, without the other values.
 
-/// The swaps that the published program makes in a list of `2 · half` elements.
+/// The swaps that the program of the published experiment (`docs/reference/published.md`) makes in a list of `2 · half`
+/// elements.
 #[derive(Debug, Clone)]
 pub(super) struct Swaps {
     half: u64,
@@ -18,14 +19,14 @@ pub(super) struct Swaps {
 }
 
 impl Swaps {
-    /// Returns the swaps of a list of `length` elements, at most 2^63; `None` if the published program would also move
-    /// even elements of a list of this length.
+    /// Returns the swaps of a list of `length` elements, at most 2^63. Returns `None` if the swaps would also move even
+    /// elements of a list of this length.
     pub fn new(length: u64) -> Option<Swaps> {
         let fifth = length / 5;
         (length.is_multiple_of(2) && fifth.is_multiple_of(2)).then_some(Swaps { half: length / 2, shift: fifth / 2 })
     }
 
-    /// Returns the successor of `element`; -1 for the last.
+    /// Returns the successor of `element` in the list; -1 for the last element.
     pub fn successor(&self, element: u64) -> i64 {
         let u = element.div_ceil(2);
         match (element, element % 2) {
@@ -92,7 +93,7 @@ impl Swaps {
 mod tests {
     use super::*;
 
-    /// Runs the published program on a doubly linked list, and returns the successor of each element.
+    /// Runs the program of the published experiment on a doubly linked list, and returns the successor of each element.
     fn published(n: usize) -> Vec<i64> {
         let mut next: Vec<i64> = (0..n as i64).map(|i| i - 1).collect();
         let mut before: Vec<i64> = (1..=n as i64).map(|i| if i < n as i64 { i } else { -1 }).collect();
@@ -102,7 +103,7 @@ mod tests {
             if a < 0 || b < 0 || a == b {
                 continue;
             }
-            // If i and j are even, neither of a and b follows the other: all links of one become links of the other.
+            // If i and j are even, a and b are not neighbours, so each can take over all links of the other.
             let (after_a, after_b) = (next[a as usize], next[b as usize]);
             assert!(after_a != b && after_b != a);
             (next[i], next[j]) = (b, a);

@@ -2,10 +2,10 @@
 
 use crate::formats::bytes::tokens;
 
-/// Number of bytes that must follow the text, so that digits can be read eight at a time.
+/// Number of padding bytes that must follow a text, so that its digits can be read eight at a time.
 pub(super) const PADDING: usize = 32;
 
-/// Maximum length in bytes of a number, including leading zeros.
+/// Maximum length in bytes of a number in text, including leading zeros.
 pub(super) const LONGEST: usize = 64;
 
 /// Number of bytes per block in [`count`]. The 8-bit counter of a block can't overflow.
@@ -23,7 +23,7 @@ pub(super) fn count(bytes: &[u8]) -> u64 {
     blocks.map(|(before, now)| u64::from(starts(before, now))).sum()
 }
 
-/// Returns true for blanks, tabs and line ends.
+/// Returns true if `byte` is a blank, a tab or a line end.
 #[inline]
 pub(super) fn is_space(byte: u8) -> bool {
     byte == b' ' || matches!(byte, 9..=13)
@@ -32,7 +32,7 @@ pub(super) fn is_space(byte: u8) -> bool {
 /// Error: the position of text that should be a number but is not.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotANumber {
-    /// Offset in the parsed slice.
+    /// Offset of the text in the parsed slice.
     pub at: usize,
 }
 
@@ -46,12 +46,12 @@ pub(super) struct TextNumbers<'a> {
 }
 
 impl<'a> TextNumbers<'a> {
-    /// Creates a parser that begins at `at`.
+    /// Creates a parser of numbers that begins at byte `at`.
     pub fn new(bytes: &'a [u8], at: usize, end: usize) -> TextNumbers<'a> {
         TextNumbers { bytes, at, end }
     }
 
-    /// Skips the rest of a number that began before the first byte.
+    /// Skips the rest of a number that began before the first byte of the slice.
     pub fn skip_rest(&mut self) {
         while self.at < self.end && self.bytes[self.at] > b' ' {
             self.at += 1;
@@ -76,7 +76,7 @@ impl<'a> TextNumbers<'a> {
         Ok(out.len())
     }
 
-    /// Advances to the next number. Returns false if none begins before the end.
+    /// Advances to the next number of the text. Returns false if no number begins before `end`.
     #[inline(always)]
     pub fn find(&mut self) -> bool {
         while self.at < self.end && is_space(self.bytes[self.at]) {

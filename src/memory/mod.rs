@@ -92,7 +92,7 @@ impl Budget {
         self.0.limit
     }
 
-    /// Returns the number of bytes that are not reserved.
+    /// Returns the number of bytes of the budget that are not reserved.
     pub fn free(&self) -> u64 {
         self.0.limit.saturating_sub(self.0.used.load(Ordering::Relaxed))
     }
@@ -144,7 +144,7 @@ impl Budget {
         })
     }
 
-    /// Returns the error stating that `purpose` needs a memory limit of at least `needed` bytes.
+    /// Returns the error that says that `purpose` needs a memory limit of at least `needed` bytes.
     pub fn too_small(&self, needed: u64, purpose: &str) -> Error {
         let (given, needed) = (size::show(self.limit()), at_least(needed));
         Error::Limit { limit: "host_memory", given, needed, purpose: purpose.to_owned() }
@@ -159,7 +159,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Reserves `more` additional bytes.
+    /// Reserves `more` additional bytes of the budget.
     ///
     /// # Errors
     /// [`Error::Limit`] if too few bytes are free; the reservation is then unchanged.
@@ -169,7 +169,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Returns the number of reserved bytes.
+    /// Returns the number of bytes that this reservation holds.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -354,7 +354,7 @@ fn region(bytes: usize, protection: libc::c_int) -> std::io::Result<*mut libc::c
 }
 
 impl Buffer<AtomicU32> {
-    /// Converts the buffer to plain integers.
+    /// Converts a buffer of atomic integers to a buffer of plain integers.
     pub fn into_plain(self) -> Buffer<u32> {
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: `this` is never dropped, so the reservation is moved out once; AtomicU32 has the layout of u32.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Duration of the first phase of a wait, in which the polling thread yields its core between polls. Afterwards it
 /// sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
-/// Minimum and maximum sleep of a polling thread.
+/// Minimum and maximum time for which a polling thread sleeps between polls.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
 /// Duration of a yield above which another busy thread has probably used the core, because such a thread runs for a
 /// whole time slice.
@@ -56,7 +56,7 @@ pub fn cores_are_shared() -> bool {
     CORES.were_shared() && CORES.are_shared(Instant::now())
 }
 
-/// State that tracks whether other busy threads use the cores of this process.
+/// Records whether other busy threads use the cores of this process.
 static CORES: Cores = Cores(AtomicU64::new(0));
 
 /// Time until which the cores count as shared, as returned by [`micros`]; 0 if they never were.

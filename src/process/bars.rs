@@ -31,7 +31,7 @@ mod tests {
     use std::io::Result;
     use std::sync::Arc;
 
-    /// Test terminal: its number of columns, and the text written to it.
+    /// Terminal for tests: its number of columns, and the text written to it.
     #[derive(Debug, Clone)]
     struct Terminal(u16, Arc<Mutex<String>>);
 

@@ -50,8 +50,8 @@ fn write_stderr(text: &[u8]) {
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }
 
-/// Returns the path of the file that is mapped at `address`, according to `/proc/self/maps`; `None` if no file is.
-/// `line` is a buffer for one line of the list.
+/// Returns the path of the file that is mapped at `address`, according to `/proc/self/maps`; `None` if no file is
+/// mapped there. `line` is a buffer for one line of the list.
 fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     // SAFETY: the path ends with a zero.
     let list = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };

@@ -13,7 +13,7 @@ pub struct CpuMeter(Vec<PathBuf>);
 pub struct Reading(Vec<u64>);
 
 impl CpuMeter {
-    /// Finds the energy counters of this machine.
+    /// Finds the energy counters of this machine's CPUs.
     ///
     /// # Errors
     /// A message that says why the counters can't be read.
@@ -36,7 +36,7 @@ impl CpuMeter {
         }
     }
 
-    /// Reads all energy counters.
+    /// Reads all energy counters of this machine's CPUs.
     ///
     /// # Errors
     /// A message that says why the counters can't be read.

@@ -4,18 +4,18 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Bytes.
+    /// The stage counts bytes.
     Bytes,
-    /// Units that the algorithm defines, such as pairs of blocks.
+    /// The stage counts units that the algorithm defines, such as pairs of blocks.
     Units,
-    /// Edges.
+    /// The stage counts edges.
     Edges,
-    /// Elements of a list.
+    /// The stage counts elements of a list.
     Elements,
 }
 
 impl Unit {
-    /// Returns the name of the unit in log lines.
+    /// Returns the name of the unit as it appears in log lines.
     pub(super) fn word(self) -> &'static str {
         match self {
             Unit::Bytes => "bytes",

@@ -55,7 +55,7 @@ const GRANTS: [(&str, bool); 5] = [
 /// Number of cores that a process may use, alone or together with the other ranks of its machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
-    /// Number of cores.
+    /// Number of cores that the process may use.
     pub cores: usize,
     /// True if each rank of this machine may use `cores` cores; false if all its ranks share them.
     pub each: bool,
@@ -82,7 +82,8 @@ fn granted_by(at_hand: usize, online: Option<usize>, variable: impl Fn(&str) -> 
     let grants = GRANTS.iter().filter_map(|&(name, each)| Some((positive(&variable(name)?)?, each)));
     let grants: Vec<(usize, bool)> = grants.collect();
     if grants.is_empty() && online.is_none_or(|online| at_hand >= online) {
-        // The variable may be a list with one number per level of nested parallel regions; the first number counts.
+        // `OMP_NUM_THREADS` may be a list with one number per level of nested parallel regions; the first number
+        // counts.
         let first = |text: String| positive(text.split(',').next().unwrap_or_default());
         if let Some(threads) = variable("OMP_NUM_THREADS").and_then(first) {
             return Grant { cores: at_hand.min(threads), each: true };
@@ -112,14 +113,14 @@ pub fn affinity() -> Vec<u8> {
 /// Total memory of the machine and memory available to this process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// Total memory of the machine.
+    /// Total memory of the machine, in bytes.
     pub total: u64,
-    /// Memory available to this process. It is the minimum of: available memory according to the kernel; the memory
-    /// available under the limits of its cgroup and the cgroup's ancestors (version 1 or 2, without reclaimable page
-    /// cache); the unused remainder of the scheduler's grant; and 5/8 of the address space available under `ulimit
-    /// -v`.
+    /// Memory available to this process, in bytes. It is the minimum of: available memory according to the kernel; the
+    /// memory available under the limits of its cgroup and the cgroup's ancestors (version 1 or 2, without reclaimable
+    /// page cache); the unused remainder of the scheduler's grant; and 5/8 of the address space that `ulimit -v`
+    /// leaves.
     pub free: u64,
-    /// True if `ulimit -v` is the tightest of these limits.
+    /// True if `free` is determined by the address space available under `ulimit -v`.
     pub by_addresses: bool,
 }
 

@@ -102,12 +102,11 @@ pub(super) fn has_bars() -> bool {
     STYLE.load(Relaxed) & BARS != 0
 }
 
-/// State of `run.log`.
 enum RunLog {
-    /// The workdir is not known yet. These lines will be written when it is.
+    /// Lines that are written to `run.log` as soon as the workdir is known.
     Waiting(Vec<u8>),
     Open(File),
-    /// No log is written, because the file could not be opened or a write failed.
+    /// `run.log` is not written, because it could not be opened or a write failed.
     Off,
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Measurements of a stage.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageMeasurements {
-    /// Wall time in seconds.
+    /// Wall time of the stage in seconds.
     pub seconds: f64,
     /// Number of bytes that the stage read.
     pub read: u64,
@@ -33,9 +33,9 @@ impl StageMeasurements {
 pub struct StageTotals {
     /// Measurements of each stage, by its name.
     pub stages: BTreeMap<String, StageMeasurements>,
-    /// Peak of host memory, in bytes.
+    /// Peak of host memory during the runs, in bytes.
     pub host_memory_peak: u64,
-    /// Peak of GPU memory, in bytes; 0 if no run measured it.
+    /// Peak of GPU memory during the runs, in bytes; 0 if no run measured it.
     pub gpu_memory_peak: u64,
 }
 

@@ -22,7 +22,7 @@ const STOPPING: [(i32, &str); 6] = [
     (SIGTERM, "SIGTERM"),
     (SIGINT, "SIGINT"),
     (SIGUSR1, "SIGUSR1"),
-    // Grid Engine and LSF send it before SIGKILL.
+    // Grid Engine and LSF send SIGUSR2 before SIGKILL.
     (SIGUSR2, "SIGUSR2"),
     (SIGXCPU, "SIGXCPU (CPU time limit)"),
     (SIGHUP, "SIGHUP (the terminal is gone)"),
@@ -36,7 +36,7 @@ const SECOND_AFTER: Duration = Duration::from_secs(1);
 /// Cause of the stop: the index of the signal in [`STOPPING`] plus 1, the discriminant of a [`StopRequest`], or 0 if
 /// no stop was requested.
 static STOP_CAUSE: AtomicUsize = AtomicUsize::new(0);
-/// Time of the first signal, in milliseconds since [`install`].
+/// Time of the first stop signal, in milliseconds since [`install`].
 static STOP_TIME: AtomicU64 = AtomicU64::new(0);
 
 /// Reason for a stop that the process itself requests, without a signal.

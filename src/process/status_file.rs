@@ -19,7 +19,7 @@ pub struct Status {
     pub done: u64,
     /// Total work of the stage; 0 if unknown.
     pub total: u64,
-    /// Recent rate, in units per second.
+    /// Recent rate of the stage, in units per second.
     pub rate: f64,
     /// Estimated remaining time of the stage at this rate, in seconds; `None` if unknown.
     pub eta_seconds: Option<f64>,
@@ -29,7 +29,7 @@ pub struct Status {
     pub memory_peak: u64,
     /// Host memory limit in bytes; `None` if there is none.
     pub memory_limit: Option<u64>,
-    /// Run number, as in the manifest.
+    /// Number of the run, as in the manifest.
     #[serde(default)]
     pub run: u64,
     /// Time since the run began, in seconds.

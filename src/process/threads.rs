@@ -73,7 +73,8 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
     on_threads_until(items, work, || ())
 }
 
-/// Calls `work` for each item, like [`on_threads`]. If a thread can't be started, starts no other, and calls `stop`.
+/// Calls `work` for each item, like [`on_threads`]. If a thread can't be started, starts no more threads and calls
+/// `stop`.
 fn on_threads_until<T: Send>(
     items: impl Iterator<Item = T>,
     work: impl Fn(T) -> Result<()> + Sync,
@@ -93,9 +94,9 @@ fn on_threads_until<T: Send>(
     })
 }
 
-/// Calls `work(state, number)` for each number of the range `numbers`, on up to `threads` threads that take the
-/// numbers in ascending order. Each thread has its own state, which `begin` creates and `end` consumes when no number
-/// is left. With one thread, the calling thread does the work.
+/// Calls `work(state, number)` for each number of the range `numbers`, on up to `threads` threads that take the numbers
+/// in ascending order. Each thread has its own state, which `begin` creates. When no number is left, `end` consumes the
+/// state. With one thread, the calling thread does the work.
 ///
 /// # Errors
 /// If `work` fails, no thread takes another number; if it fails for several numbers, the error for the smallest number

@@ -43,7 +43,7 @@ impl About {
     }
 }
 
-/// Description of missing values, for a column in which every row has a value.
+/// Text in place of the description of missing values, for a column in which every row has a value.
 const ALWAYS: &str = "none";
 
 /// Description of the value that a search writes for an unreached vertex.
@@ -54,7 +54,7 @@ pub const NOT_REACHED: &str = "-1: not reached";
 pub struct ColumnShape {
     /// NumPy's name of the type, such as `int64`; `text` for CSV and `table` for Parquet.
     pub kind: String,
-    /// Number of rows; `None` for CSV and Parquet.
+    /// Number of rows of the column; `None` for CSV and Parquet.
     pub rows: Option<u64>,
 }
 

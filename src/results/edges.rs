@@ -20,26 +20,26 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// Names of the columns.
+/// Names of the columns with the results of edges.
 const COLUMNS: [&str; 3] = ["source", "target", "support"];
-/// Name of the file that contains all columns.
+/// Name of the CSV or Parquet file with the results of edges, without its extension.
 pub const TABLE: &str = "edges";
 
-/// Returns the file names for a format, without extension.
+/// Returns the names of the files with the results of edges in a format, without extension.
 pub fn files(format: OutputFormat) -> &'static [&'static str] {
     if format == OutputFormat::Npy { &COLUMNS } else { &[TABLE] }
 }
 
 /// The edges of a graph with their values, ready to be written.
 pub struct EdgeValues<'a> {
-    /// Number of edges.
+    /// Number of edges of the graph.
     pub edges: u64,
-    /// Number of row blocks.
+    /// Number of blocks into which the rows of the graph are divided.
     pub blocks: usize,
     /// Function that is called with the index of a block. It must return the block's rows, and a saved checkpoint whose
     /// first section contains a 32-bit value for each entry (edge) of the block.
     pub block: &'a (dyn Fn(usize) -> Result<(Block<'a>, Saved)> + Sync),
-    /// The input ids of the vertices.
+    /// The ids of the vertices in the input.
     pub ids: &'a InputIds,
 }
 
@@ -51,7 +51,7 @@ struct Edge {
 }
 
 impl EdgeValues<'_> {
-    /// Calls `write` with the rows and the values of each block.
+    /// Calls `write` with the rows and the edge values of each block.
     fn each_block(&self, mut write: impl FnMut(Block<'_>, &[u32]) -> Result<()>) -> Result<()> {
         (0..self.blocks).try_for_each(|block| {
             let (rows, values) = (self.block)(block)?;
@@ -59,8 +59,8 @@ impl EdgeValues<'_> {
         })
     }
 
-    /// Calls `take`, in order, with each edge of a block whose entry index is in `entries`. `values` contains the
-    /// values of all entries of the block.
+    /// Calls `take` with the edges at the indices `entries` of a block, in order. `values` contains the values of all
+    /// edges of the block.
     fn each_edge(&self, rows: Block<'_>, values: &[u32], entries: Range<u64>, mut take: impl FnMut(Edge)) {
         let (mut at, end) = (entries.start as usize, entries.end as usize);
         let mut local = rows.offsets.partition_point(|&start| start as usize <= at) - 1;

@@ -27,19 +27,19 @@ type AppendRows<'a> = dyn Fn(Range<u64>, &mut Vec<u8>) -> Result<()> + Sync + 'a
 /// Length and checksum of a result file as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Length in bytes.
+    /// Length of the result file in bytes.
     pub bytes: u64,
-    /// xxh3-64 checksum of the bytes.
+    /// xxh3-64 checksum of the result file's bytes.
     pub checksum: u64,
 }
 
 impl Output {
-    /// Returns the length and checksum of a file that contains `bytes`.
+    /// Returns the length and checksum of a result file that contains `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
     }
 
-    /// Reads a file and returns its length and checksum.
+    /// Reads a result file and returns its length and checksum.
     ///
     /// # Errors
     /// I/O errors.
@@ -88,7 +88,7 @@ impl ResultFile {
         Ok(ResultFile { path: path.to_owned(), part: TemporaryFile::new(part), out })
     }
 
-    /// Appends bytes to the file.
+    /// Appends bytes to the result file.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] after a signal.
@@ -166,14 +166,13 @@ impl ResultFile {
 
 /// State shared by the threads that write the chunks of a file in order, one chunk at a time.
 struct WriteTurn<'f> {
-    /// Index of the chunk to write next.
+    /// Index of the chunk of the file to write next.
     piece: u64,
     file: &'f mut ResultFile,
-    /// The error that ended the writing.
     failure: Option<Error>,
 }
 
-/// A writer that hashes and counts the bytes it passes on.
+/// A writer that hashes and counts the bytes written to a result file.
 struct Hashed {
     file: BufWriter<File>,
     hash: Xxh3,
@@ -186,7 +185,7 @@ struct Hashed {
 const WRITTEN_BACK: u64 = 8 << 20;
 
 impl Hashed {
-    /// Extends the file by `bytes` zero bytes that take no space on disk.
+    /// Extends the result file by `bytes` zero bytes that take no space on disk.
     fn hole(&mut self, bytes: u64) -> std::io::Result<()> {
         static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
         if bytes == 0 {

@@ -13,13 +13,13 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct MappedColumn<T> {
     map: Mmap,
-    /// Size of the header in bytes; the first value follows it.
+    /// Size of the NumPy header in bytes; the first value follows it.
     head: usize,
     of: PhantomData<T>,
 }
 
 impl<T: Value> MappedColumn<T> {
-    /// Maps `path`, a file that [`super::Columns`] wrote.
+    /// Maps `path`, a NumPy file that [`super::Columns`] wrote.
     ///
     /// # Errors
     /// [`Error::Validation`] if the file is not an array of this type, [`Error::Io`].
@@ -38,7 +38,7 @@ impl<T: Value> MappedColumn<T> {
         Ok(MappedColumn { map, head, of: PhantomData })
     }
 
-    /// Returns the values in the order of rows.
+    /// Returns the values of the column in the order of rows.
     pub fn values(&self) -> &[T] {
         let bytes = &self.map[self.head..];
         // SAFETY: `open` has checked length and alignment, and `Value` is implemented only for numbers, for which
@@ -46,7 +46,7 @@ impl<T: Value> MappedColumn<T> {
         unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / T::BYTES) }
     }
 
-    /// Returns the bytes of the whole file, including the header.
+    /// Returns the bytes of the whole NumPy file, including the header.
     pub fn file(&self) -> &[u8] {
         &self.map
     }

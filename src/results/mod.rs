@@ -57,14 +57,14 @@ pub enum OutputFormat {
     /// NumPy arrays, indexed by vertex id. If ids are sparse or strings, the index is the position in the list of ids.
     #[default]
     Npy,
-    /// Text with an id column.
+    /// CSV text with an id column.
     Csv,
     /// Parquet tables: one for each algorithm or source, with an id column and all result columns.
     Parquet,
 }
 
 impl OutputFormat {
-    /// Returns the file name extension.
+    /// Returns the extension of file names in this format.
     pub fn ending(self) -> &'static str {
         match self {
             OutputFormat::Npy => "npy",
@@ -73,8 +73,8 @@ impl OutputFormat {
         }
     }
 
-    /// Returns an upper bound on the size in bytes of one row of a column. Its values take `width` bytes in binary and
-    /// up to `digits` characters in text.
+    /// Returns an upper bound on the size in bytes of one row of a column. A value takes `width` bytes in binary and up
+    /// to `digits` characters in text.
     pub fn row_bytes(self, width: u64, digits: u64) -> u64 {
         match self {
             OutputFormat::Npy => width,

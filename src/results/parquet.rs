@@ -15,15 +15,15 @@ use std::ops::Range;
 
 /// Magic bytes at the start and the end of every Parquet file.
 pub const MAGIC: &[u8; 4] = b"PAR1";
-/// Number of rows in a row group. Readers may read several row groups in parallel.
+/// Number of rows in a Parquet row group. Readers may read several row groups in parallel.
 const GROUP: u64 = 1 << 20;
-/// Number of values in a page of numbers.
+/// Number of values in a Parquet page of numbers.
 const PAGE: u64 = 1 << 17;
 /// Number of strings in a page. A string is up to 64 KiB long, and each page is assembled in memory.
 pub const PAGE_OF_NAMES: u64 = 1 << 10;
 /// Parquet's code for the `PLAIN` encoding: values are stored unchanged.
 const PLAIN: i32 = 0;
-/// Key of the [`Layout`] in the footer's metadata.
+/// Key under which the footer's metadata contains the [`Layout`] of the table.
 const KEY: &str = "gpugraph";
 /// Size in bytes of the end of a file: the footer's length in 4 bytes, and the magic.
 pub const FOOTER_END: u64 = 8;
@@ -31,29 +31,29 @@ pub const FOOTER_END: u64 = 8;
 /// Layout of a table. The result columns follow each other in the order of `columns`, and the id column comes last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Number of rows.
+    /// Number of rows of the table.
     pub rows: u64,
     /// Name and type (NumPy's name, such as `<i8`) of each result column.
     pub columns: Vec<(String, String)>,
-    /// Name of the id column.
+    /// Name of the table's id column.
     pub key: String,
-    /// The id column.
+    /// Type of the table's id column.
     pub ids: IdColumn,
 }
 
-/// The id column of a table, if it has one.
+/// Type of the id column of a table, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdColumn {
     /// The table has no id column.
     Nothing,
-    /// The ids are numbers of this type (NumPy's name).
+    /// The ids are numbers of this type, given by its NumPy name.
     Numbers(String),
     /// The ids are strings.
     Names {
-        /// Whether all strings are UTF-8.
+        /// Whether all strings are valid UTF-8.
         is_text: bool,
-        /// Total size in bytes of the pages of each row group.
+        /// For each row group, the total size in bytes of its pages of ids.
         groups: Vec<u64>,
     },
 }
@@ -232,7 +232,7 @@ pub fn header_at(row: u64, rows: u64, width: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// Builds a column of strings page by page.
+/// Builds a Parquet column of strings page by page.
 #[derive(Default)]
 pub struct NamePages {
     page: Vec<u8>,
@@ -243,7 +243,7 @@ pub struct NamePages {
 }
 
 impl NamePages {
-    /// Creates an empty column.
+    /// Creates an empty Parquet column of strings.
     pub fn new() -> NamePages {
         NamePages { is_text: true, ..NamePages::default() }
     }
@@ -277,7 +277,7 @@ impl NamePages {
     }
 }
 
-/// Returns the header of a page with `values` values that take `bytes` bytes.
+/// Returns the header of a Parquet page with `values` values that take `bytes` bytes.
 fn page_header(values: u64, bytes: u64) -> Vec<u8> {
     let mut header = Vec::new();
     let mut page = Record::new(&mut header);
@@ -318,12 +318,12 @@ struct Type {
     physical: i32,
     /// Parquet's code for the converted type, which determines what values mean.
     converted: Option<i32>,
-    /// Size of a value in bytes; 0 if values have different lengths.
+    /// Size of a value in bytes; 0 if values vary in length.
     width: u64,
 }
 
 impl Type {
-    /// Returns the type with the NumPy name `descr`; `None` if it is unknown.
+    /// Returns the Parquet type for the NumPy name `descr`; `None` if the name is unknown.
     fn of(descr: &str) -> Option<Type> {
         let (physical, converted, width) = match descr {
             "<i4" => (1, None, 4),

@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Number of bytes read from a column at a time.
+/// Number of bytes of a result column that are read at a time.
 const BUFFER: usize = 1 << 16;
 /// Maximum length in bytes of a CSV line: an id, a comma and a number. A string id may be twice as long as the string,
 /// if every byte is a quotation mark.
@@ -22,14 +22,14 @@ pub(super) const LINE: u64 = 2 * LONGEST_NAME as u64 + 64;
 /// Number of ids of a table that are compared at a time: one page of strings, or a fraction of a page of numbers.
 const COMPARED: u64 = parquet::PAGE_OF_NAMES;
 
-/// Memory in bytes that reading one column needs.
+/// Memory in bytes that is needed to read one result column.
 pub const READING: u64 = 2 * BUFFER as u64;
 
 /// The id of a row in a result file.
 pub enum RowId<'a> {
-    /// A numeric id, or the index of the row.
+    /// The id is a number, or the index of the row.
     Number(u64),
-    /// A string id.
+    /// The id is a string.
     Name(&'a [u8]),
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for RowId<'_> {
     }
 }
 
-/// Iterator over the values of a column, in the order of its rows.
+/// Iterator over the values of a result column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
 /// Opens the column `name`, with exactly `rows` rows, in the file `path`, and returns its values. The extension of
@@ -81,7 +81,6 @@ pub fn column<'p, T: Value + 'p>(
     Ok(Box::new(column))
 }
 
-/// Reader of one result column.
 struct ColumnReader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
@@ -100,7 +99,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
 
-    /// Checks that the file continues with the header `expected`.
+    /// Checks that the bytes at the current position of the file are the header `expected`.
     fn check_header(&mut self, expected: &[u8]) -> Result<()> {
         if !is_next(&mut self.file, expected).map_err(|e| Error::io("read", &self.path, e))? {
             return Err(self.no_column());
@@ -169,7 +168,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Ok(())
     }
 
-    /// Reads the next value; `None` if the file ends before it.
+    /// Reads the next value of the column; `None` if the file ends before it.
     fn value(&mut self) -> Result<Option<T>> {
         if self.format == OutputFormat::Parquet {
             self.check_table()?;
@@ -225,7 +224,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> Iterator for ColumnReader<T, F> {
     }
 }
 
-/// Reads `expected.len()` bytes, and returns true if they equal `expected`.
+/// Reads `expected.len()` bytes of the file, and returns true if they equal `expected`.
 fn is_next(file: &mut BufReader<File>, expected: &[u8]) -> std::io::Result<bool> {
     let mut found = vec![0; expected.len()];
     match file.read_exact(&mut found) {

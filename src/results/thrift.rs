@@ -36,13 +36,13 @@ impl<'b> Record<'b> {
         self.varint(((value << 1) ^ (value >> 63)) as u64);
     }
 
-    /// Writes a 32-bit integer field.
+    /// Writes a field of a Thrift struct that is a 32-bit integer.
     pub fn i32(&mut self, id: u8, value: i32) {
         self.field(id, I32);
         self.signed(value.into());
     }
 
-    /// Writes a 64-bit integer field.
+    /// Writes a field of a Thrift struct that is a 64-bit integer.
     pub fn i64(&mut self, id: u8, value: i64) {
         self.field(id, I64);
         self.signed(value);
@@ -53,7 +53,7 @@ impl<'b> Record<'b> {
         self.bytes.extend(text.bytes());
     }
 
-    /// Writes a string field.
+    /// Writes a field of a Thrift struct that is a string.
     pub fn text(&mut self, id: u8, text: &str) {
         self.field(id, BINARY);
         self.string(text);
@@ -87,20 +87,20 @@ impl<'b> Record<'b> {
         self.string(text);
     }
 
-    /// Writes an element of a list of structs.
+    /// Writes an element of a list of Thrift structs.
     pub fn element(&mut self, write: impl FnOnce(&mut Record<'_>)) {
         let mut inner = Record::new(self.bytes);
         write(&mut inner);
         inner.end();
     }
 
-    /// Writes a field that is a struct.
+    /// Writes a field that is itself a Thrift struct.
     pub fn record(&mut self, id: u8, write: impl FnOnce(&mut Record<'_>)) {
         self.field(id, STRUCT);
         self.element(write);
     }
 
-    /// Ends the struct.
+    /// Ends the Thrift struct.
     pub fn end(self) {
         self.bytes.push(0);
     }

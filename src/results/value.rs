@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// Number type that result columns can have, in binary files and in text.
 pub trait Value: Copy + FromStr + Send + Sync {
-    /// NumPy's name of the type, such as `<u8`.
+    /// NumPy's name of the number type, such as `<u8`.
     const DESCR: &'static str;
     /// Size of a number in bytes.
     const BYTES: usize;

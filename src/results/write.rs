@@ -35,16 +35,16 @@ pub struct Columns<'a> {
 
 /// A Parquet table that is being written column by column.
 struct OpenTable {
-    /// Path relative to the workdir.
+    /// Path of the Parquet file, relative to the workdir.
     path: String,
     file: ResultFile,
-    /// Name and type of each column written so far.
+    /// Name and type of each column of the table written so far.
     columns: Vec<(String, String)>,
 }
 
 impl<'a> Columns<'a> {
-    /// Creates a writer for the columns of `algorithm` on `graph`, or on a list if `graph` is `None`, that uses up to
-    /// `threads` threads. It reads and creates nothing until the first column is written.
+    /// Creates a writer for the columns of `algorithm`. The input is `graph`, or a list if `graph` is `None`. The
+    /// writer uses up to `threads` threads. It accesses no file until the first column is written.
     pub fn new(
         workdir: &'a Path,
         format: OutputFormat,
@@ -351,8 +351,8 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Returns the graph. On the first call, also opens the order of vertices and the list of sparse or string ids, and
-    /// writes this list, which gives the order of rows.
+    /// Returns the graph whose results are written. The first call also opens the order of vertices and the list of
+    /// sparse or string ids. It writes this list to the results, because it gives the order of rows.
     fn open(&mut self) -> Result<&'a Graph> {
         let graph = self.graph.ok_or_else(|| Error::internal("write results of vertices", "a list has none"))?;
         if self.order.is_some() {

@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const KIND: Kind = Kind::new(b"CKPT");
-/// Number of 64-bit words before the lengths of the sections.
+/// Number of 64-bit words in a checkpoint before the lengths of the sections.
 const HEAD: usize = 3;
-/// Minimum time between checkpoints.
+/// Minimum time between two checkpoints of a stage.
 const INTERVAL: Duration = Duration::from_secs(30);
 /// Divisor: writing checkpoints takes at most about 1/`SHARE` of the running time.
 const SHARE: u32 = 20;
@@ -45,7 +45,7 @@ impl Checkpoint {
         Checkpoint { path, key, begun: now, saved: now, pause: INTERVAL }
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the checkpoint file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -132,12 +132,12 @@ impl Saved {
         Ok(Saved { done, sections, file })
     }
 
-    /// Returns the number of completed units.
+    /// Returns the number of units that were complete when the checkpoint was written.
     pub fn done(&self) -> u64 {
         self.done
     }
 
-    /// Returns section `number` (0-based) as 64-bit words.
+    /// Returns section `number` (0-based) of the checkpoint as 64-bit words.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if there is no such section, or its length is not a multiple of 8 bytes.
@@ -146,7 +146,7 @@ impl Saved {
         section.ok_or_else(|| self.other("no such section of words"))
     }
 
-    /// Returns section `number` (0-based) as 32-bit words.
+    /// Returns section `number` (0-based) of the checkpoint as 32-bit words.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if there is no such section, or its length is not a multiple of 4 bytes.

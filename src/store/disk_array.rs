@@ -107,7 +107,7 @@ impl DiskArray {
         unsafe { Mmap::map(&self.file) }.map_err(|e| map_failed(&self.path, bytes, e))
     }
 
-    /// Makes all written bytes durable.
+    /// Makes all bytes written to the file durable.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].

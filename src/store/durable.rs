@@ -39,7 +39,7 @@ impl TemporaryFolder {
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
                 Err(e) => return Err(Error::io("create the folder", &path, e)),
             }
-            // Another process may have removed it before the lock was taken.
+            // Another process may have removed the folder before the lock was taken.
             let lock = match File::open(&path) {
                 Err(e) if e.kind() == ErrorKind::NotFound => continue,
                 opened => opened.map_err(|e| Error::io("open the folder", &path, e))?,

@@ -27,9 +27,9 @@ use crate::failpoint;
 
 /// Version of the layout of sealed files and of all their contents.
 pub const VERSION: u32 = 1;
-/// Size of the header, and of the footer, in bytes.
+/// Size of the header and of the footer of a sealed file, in bytes.
 pub const FRAME_BYTES: usize = 64;
-/// Number of bytes of the body that are hashed as one chunk.
+/// Number of bytes of a sealed file's body that are hashed as one chunk.
 pub const CHUNK: usize = 4 << 20;
 
 const MAGIC: &[u8; 8] = b"gpugraph";
@@ -56,12 +56,12 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// Length and checksum of the body of a finished file.
+/// Length and checksum of the body of a finished sealed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seal {
-    /// Length of the body in bytes. The file is 128 bytes longer.
+    /// Length of the sealed file's body in bytes. The whole file is 128 bytes longer.
     pub bytes: u64,
-    /// Checksum of the body.
+    /// Checksum of the sealed file's body.
     pub checksum: u64,
 }
 
@@ -166,11 +166,11 @@ pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64
     Ok(seal)
 }
 
-/// Computes the checksum of a body incrementally.
+/// Computes the checksum of a sealed file's body incrementally.
 struct BodyHasher {
     salt: u64,
     chunks: Vec<u64>,
-    /// Hash state of the last, incomplete chunk.
+    /// Hash state of the last, incomplete chunk of the body.
     open: Xxh3,
     bytes: u64,
 }
@@ -241,7 +241,7 @@ impl NewFile {
         })
     }
 
-    /// Appends `bytes` to the body. Large slices are written without a copy.
+    /// Appends `bytes` to the body of the sealed file. Large slices are written without a copy.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]. The file can then no longer be finished.
@@ -262,7 +262,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// Returns the current length of the body in bytes.
+    /// Returns the current length of the sealed file's body in bytes.
     pub fn body_bytes(&self) -> u64 {
         self.written + self.buffer.len() as u64 - FRAME_BYTES as u64
     }
@@ -309,7 +309,7 @@ impl NewFile {
         rename().map_err(|e| Error::io("rename into place", &self.path, e))
     }
 
-    /// Hashes and writes the buffered bytes.
+    /// Hashes the bytes in the buffer and writes them to the file.
     fn flush(&mut self) -> Result<()> {
         if self.buffer.is_empty() {
             return Ok(());

@@ -28,19 +28,19 @@ use crate::failpoint;
 const KIND: Kind = Kind::new(b"JRNL");
 /// Size in bytes of the fields of a record before its result: unit, length, and a checksum of both.
 const HEAD: usize = 16;
-/// Size in bytes of the field of a record after its result: the record's checksum.
+/// Size in bytes of the field of a journal record after its result: the record's checksum.
 const TAIL: usize = 8;
 /// Maximum size of a result in bytes. A record with a larger length counts as damaged.
 const LONGEST: usize = 1 << 30;
-/// Interval between syncs while records are appended.
+/// Interval between syncs while records are appended to the journal.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
-/// A completed unit and its result, whose format the stage defines.
+/// Journal record: a completed unit of work and its result, whose format the stage defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Id of the unit, which the stage defines.
+    /// Id of the unit of work, which the stage defines.
     pub unit: u64,
-    /// Result of the unit.
+    /// Result of the unit of work.
     pub result: Box<[u8]>,
 }
 
@@ -113,7 +113,7 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     key: u64,
-    /// Byte offset of the end of the last complete record.
+    /// Byte offset in the journal of the end of the last complete record.
     end: u64,
     synced: u64,
     synced_at: Instant,
@@ -133,7 +133,7 @@ impl Journal {
         };
         let records = bytes.first_chunk::<FRAME_BYTES>().and_then(|found| match check_header(path, found, KIND, key) {
             Ok(()) => Some(read(&bytes, key)),
-            // A journal of another table or graph is useless for this stage.
+            // A journal with an intact header but another key belongs to other work. It is discarded without a warning.
             Err(_) if check_header(path, found, KIND, u64_at(found, 16)).is_ok() => None,
             Err(why) => {
                 tracing::warn!("{why}: its units are done again");
@@ -184,7 +184,7 @@ impl Journal {
         if self.synced_at.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
-    /// Makes all records durable.
+    /// Makes all records of the journal durable.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -200,17 +200,17 @@ impl Journal {
     }
 }
 
-/// Contents of a journal.
+/// The records of a journal, and the position of damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalContents {
     /// Complete records in the order of the file, which may contain duplicates.
     pub records: Vec<Record>,
-    /// Byte offset of the first damaged record; `None` if there is none.
+    /// Byte offset in the journal of the first damaged record; `None` if there is none.
     pub damaged_at: Option<u64>,
     /// Number of bytes of an incomplete last record, which a process leaves if it dies while appending; 0 if there is
     /// none.
     pub torn: u64,
-    /// Byte offset of the end of the last complete record.
+    /// Byte offset in the journal of the end of the last complete record.
     end: u64,
 }
 

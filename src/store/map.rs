@@ -58,17 +58,17 @@ impl Mapped {
         Ok(Mapped { map, path: path.to_owned(), salt, seal })
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the mapped file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the body. Its address is a multiple of 64 bytes.
+    /// Returns the body of the sealed file. Its address is a multiple of 64 bytes.
     pub fn body(&self) -> &[u8] {
         &self.map[FRAME_BYTES..self.map.len() - FRAME_BYTES]
     }
 
-    /// Returns the body as a slice of little-endian `u32`.
+    /// Returns the body of the sealed file as a slice of little-endian `u32`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if its length is not a multiple of 4.
@@ -76,7 +76,7 @@ impl Mapped {
         as_u32(self.body()).ok_or_else(|| self.not_whole(4))
     }
 
-    /// Returns the body as a slice of little-endian `u64`.
+    /// Returns the body of the sealed file as a slice of little-endian `u64`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if its length is not a multiple of 8.
@@ -116,7 +116,7 @@ impl Mapped {
         Ok(())
     }
 
-    /// Returns the length of the body in bytes.
+    /// Returns the length of the sealed file's body in bytes.
     pub fn bytes(&self) -> u64 {
         self.body().len() as u64
     }
@@ -140,7 +140,7 @@ impl Mapped {
     }
 }
 
-/// Returns the error for a file of `bytes` bytes for which mmap failed with `e`.
+/// Returns the error for a file of `bytes` bytes that could not be mapped because of `e`.
 pub(super) fn map_failed(path: &Path, bytes: u64, e: std::io::Error) -> Error {
     match e.raw_os_error() {
         Some(libc::ENOMEM) => Error::unmapped(path, bytes, addresses_left(), ", or set limits.host_memory to less", &e),

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a file for reading. Symbolic links are followed.
+/// Opens a regular file for reading. Symbolic links are followed.
 ///
 /// # Errors
 /// Errors of the system calls. If `path` is not a regular file, the error names its kind.
@@ -14,7 +14,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path, 0)
 }
 
-/// Reads a whole file. Symbolic links are followed.
+/// Reads a whole regular file. Symbolic links are followed.
 ///
 /// # Errors
 /// Errors of [`open`].
@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file for writing with these `options`. Symbolic links are an error.
+/// Opens a regular file for writing with these `options`. Symbolic links are an error.
 ///
 /// # Errors
 /// Errors of [`open`]; an error if `path` is a symbolic link.

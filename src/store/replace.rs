@@ -55,7 +55,7 @@ pub fn target(path: &Path) -> Result<PathBuf> {
     }
     match target.file_name() {
         None => Err(refused("a path without a file name")),
-        // A link below /proc may point to such a file.
+        // A link below /proc can point to an open file that has been deleted. Such a file has no name.
         Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
         Some(_) => Ok(target),
     }
@@ -63,7 +63,7 @@ pub fn target(path: &Path) -> Result<PathBuf> {
 
 fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     let mut temp = TemporaryFile::new(temp_path(path));
-    // Volatile files are written at intervals, so the number of hits of their failpoints would vary.
+    // Volatile files are written at intervals, so a test could not predict how often their failpoints are hit.
     let hit = |name| if durable { failpoint::hit(name) } else { Ok(()) };
     let mut write = || -> io::Result<()> {
         hit("replace.create")?;

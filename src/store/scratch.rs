@@ -31,7 +31,7 @@ impl ScratchFile {
         Ok(ScratchFile { path: path.to_owned(), file, failpoint, written: AtomicU64::new(0) })
     }
 
-    /// Returns the number of bytes appended so far.
+    /// Returns the number of bytes appended to the file so far.
     pub fn bytes(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }

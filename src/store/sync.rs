@@ -49,7 +49,7 @@ impl SharedBacklog {
 }
 
 impl Syncer {
-    /// Starts the syncer and its thread.
+    /// Starts the background thread that syncs files.
     ///
     /// # Errors
     /// [`Error::Addresses`] if the thread can't be started.
@@ -128,7 +128,7 @@ fn run(shared: &SharedBacklog) {
         state.busy = false;
         shared.changed.notify_all();
         match done {
-            // The file has been removed meanwhile, so it need not be durable.
+            // The file has been removed since it was queued, so it need not be durable.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) => {
                 let error = Error::io("sync", &path, e);

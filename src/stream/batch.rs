@@ -7,14 +7,14 @@ use std::ops::Range;
 /// A segment of a block: consecutive rows, or consecutive entries (neighbours) of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Index of the block that contains the rows.
+    /// Index of the block that contains the segment.
     pub block: usize,
-    /// Range of rows, relative to the block's first row.
+    /// Rows of the segment, relative to the block's first row.
     pub rows: Range<usize>,
     /// Range of the entries (neighbours) of these rows, relative to the block's first entry. If the row is
     /// [split](Cut::Entries), the range contains only a part of its entries.
     pub entries: Range<usize>,
-    /// Whether this segment is the end of the block.
+    /// Whether the segment ends where its block ends.
     pub ends_block: bool,
 }
 
@@ -31,9 +31,9 @@ pub struct RowBatch {
     /// Segments in the order of their rows, from consecutive blocks. A batch that is a part of a block has only one
     /// segment.
     pub segments: Vec<Segment>,
-    /// Number of rows of all segments.
+    /// Number of rows in all segments of the batch.
     pub rows: u64,
-    /// Number of entries (neighbours) of all segments.
+    /// Number of entries (neighbours) in all segments of the batch.
     pub entries: u64,
 }
 
@@ -70,9 +70,10 @@ impl RowBatch {
 /// Positions at which a block that does not fit device memory may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Between rows only.
+    /// A block may be cut only between rows.
     Rows,
-    /// Between rows, and between the entries of a row that does not fit by itself (a hub may have 10^8 neighbours).
+    /// A block may be cut between rows, and also between the entries of a row that does not fit by itself (a hub may
+    /// have 10^8 neighbours).
     Entries,
 }
 

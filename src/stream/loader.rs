@@ -17,7 +17,7 @@ use std::time::Instant;
 pub struct ResidentRows {
     /// Start of each row in `targets`, followed by the end of the last row (rows + 1 elements).
     pub starts: DeviceSlice<u32>,
-    /// Entries (neighbours) of all rows, row after row.
+    /// Entries (neighbours) of all rows of the batch, row after row.
     pub targets: DeviceSlice<u32>,
 }
 
@@ -47,17 +47,17 @@ impl ResidentRows {
     }
 }
 
-/// Rows whose copy to the device is in flight.
+/// Rows whose copy to the GPU has been queued.
 pub struct Arrival {
     /// Event that is recorded after the copy. The device may use the rows after this event.
     pub copied: Event,
-    /// The rows that are copied.
+    /// Which rows the copy moves to the GPU: segments of the resident batch, or a passing batch.
     pub rows: Arriving,
 }
 
-/// The rows that a copy moves to the device.
+/// Rows that one copy moves to the GPU.
 pub enum Arriving {
-    /// The next segments of the resident batch. The field is their count.
+    /// The next segments of the resident batch. The field is the number of segments.
     Resident(usize),
     /// A passing batch, with its index and the slot (buffer) that receives it.
     Passing(usize, DeviceSlice<u32>),
@@ -68,14 +68,14 @@ pub type ResidentStep<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 
 /// Copies batches to device memory while another thread works on batches that have arrived.
 pub struct Loader<'l, 'r> {
-    /// Graph whose rows are loaded.
+    /// Graph whose rows are copied to the GPU.
     pub graph: &'l BlockStore,
     /// Addresses of the graph's blocks on GPUs; `None` if blocks are copied from the host.
     pub placement: Option<&'l Placement>,
     /// Relay through which all ranks load the resident batch together, and the arena (all GPU memory of this rank) to
     /// which the batch is copied. `None` if this rank loads the batch alone.
     pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
-    /// Uploader that makes the copies.
+    /// Uploader that makes the copies to the GPU.
     pub uploader: &'l mut Uploader,
     /// Function that is called when a slot is free. It must return the index of the next passing batch; an index that
     /// is out of range ends the loading.

@@ -17,9 +17,9 @@ use std::sync::mpsc::channel;
 /// CUDA header (name, text) with the struct through which kernels read [`RowPart`]s.
 pub const ROW_PARTS: (&str, &str) = ("row_parts.cuh", include_str!("../../kernels/row_parts.cuh"));
 
-/// Number of slots: kernels work on one while the next is filled.
+/// Number of slots (buffers in GPU memory): kernels work on one while the next is filled.
 const SLOTS: u64 = 2;
-/// Minimum number of bytes of a slot.
+/// Minimum size in bytes of a slot, a buffer for rows in GPU memory.
 const LEAST_SLOT: u64 = 64 << 10;
 
 /// Consecutive rows of a block in GPU memory, as passed to kernels. The memory layout must match `RowPart` in
@@ -36,7 +36,7 @@ pub struct RowPart {
     first_entry: u32,
     end_entry: u32,
     first_row: u32,
-    /// Number of rows.
+    /// Number of rows in this part of the block.
     pub rows: u32,
 }
 
@@ -46,12 +46,12 @@ const _: () = assert!(size_of::<RowPart>() == 32, "the kernels have a static_ass
 unsafe impl Plain for RowPart {}
 
 impl RowPart {
-    /// Returns the number of entries.
+    /// Returns the number of entries (neighbours) in these rows.
     pub fn entries(&self) -> u64 {
         u64::from(self.end_entry - self.first_entry)
     }
 
-    /// Returns the rows of the only segment of `batch`, which is in `slot`.
+    /// Returns the rows of `batch`, which has only one segment and is in `slot`, a buffer in GPU memory.
     pub(super) fn in_slot(slot: DeviceSlice<u32>, graph: &BlockStore, batch: &RowBatch) -> Option<RowPart> {
         let segment = batch.segments.first()?;
         let ResidentRows { starts, targets } = ResidentRows::in_slot(slot, batch);

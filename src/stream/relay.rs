@@ -7,9 +7,9 @@ use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// Index, in a rank's shared counters, of the number of steps that the rank has copied from the host.
+/// Index of the shared counter that stores how many steps a rank has copied from the host.
 const FROM_HOST: usize = 0;
-/// Index, in a rank's shared counters, of the number of steps that the rank has copied from the other ranks.
+/// Index of the shared counter that stores how many steps a rank has copied from the other ranks.
 const FROM_RANKS: usize = 1;
 /// Granularity, in bytes, with which the bytes of a step are divided among the ranks. The last rank copies the rest.
 const GRAIN: u64 = 256;

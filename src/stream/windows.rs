@@ -12,7 +12,7 @@ use crate::graph::{BlockStore, Placement};
 use crate::process::signals;
 use std::ops::Range;
 
-/// Number of slots (buffers for one window each).
+/// Number of slots (buffers in GPU memory for one window each).
 const SLOTS: u64 = 2;
 
 /// All rows of some vertices in GPU memory, as passed to kernels. The memory layout must match `VertexRows` in
@@ -35,7 +35,7 @@ pub struct Windows<'g> {
     halves: [&'g BlockStore; 2],
     direction: Direction,
     vertices: u32,
-    /// The rows of all vertices, if they fit.
+    /// The rows of all vertices, if they fit in GPU memory.
     resident: Option<VertexRows>,
 }
 
@@ -85,7 +85,7 @@ impl<'g> Windows<'g> {
         Ok(windows)
     }
 
-    /// Copies all rows to GPU memory. Returns `None` if they do not fit.
+    /// Copies all rows of the graph to GPU memory. Returns `None` if they do not fit.
     fn place(&self, workspace: &mut Workspace) -> Result<Option<VertexRows>> {
         let Some(slot) = workspace.arena.take(self.blocks()) else { return Ok(None) };
         let mut of_halves = [Vec::new(), Vec::new()];
@@ -97,7 +97,7 @@ impl<'g> Windows<'g> {
         self.write(&workspace.queue, slot, &of_halves).map(Some)
     }
 
-    /// Returns the number of blocks of both halves.
+    /// Returns the number of blocks in both halves of the graph.
     fn blocks(&self) -> u64 {
         self.halves.iter().map(|half| half.len() as u64).sum()
     }
@@ -107,7 +107,7 @@ impl<'g> Windows<'g> {
         self.resident
     }
 
-    /// Copies all rows of a graph to GPU memory, and returns them. The plan must have ensured that they fit.
+    /// Copies all rows of a graph to GPU memory, and returns them. The caller must ensure that they fit.
     ///
     /// # Errors
     /// Errors of [`Windows::new`].

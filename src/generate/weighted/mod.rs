@@ -85,7 +85,7 @@ impl Weighted {
         self.spec.words()
     }
 
-    /// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
+    /// Fills `out` with the generated edges from number `first_edge` on. `narrow` converts each id to `T`.
     #[inline(always)]
     pub(super) fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let seed = self.spec.seed;
@@ -117,7 +117,7 @@ impl Weighted {
         }
     }
 
-    /// Generates the weights of the edges from `first_edge` on, in the type `kind`.
+    /// Generates the weights of the edges from number `first_edge` on, in the type `kind`.
     pub(super) fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]) {
         let WeightedSpec { least, most, seed, .. } = self.spec;
         let (stream, numbers) = (key(seed, WEIGHTS), u64::from(most - least) + 1);

@@ -14,9 +14,9 @@ const MOST: u64 = 1 << 40;
 pub struct WeightedSpec {
     /// The shape (family of graphs) with its parameters.
     pub shape: Shape,
-    /// The smallest weight.
+    /// The smallest edge weight.
     pub least: u32,
-    /// The largest weight.
+    /// The largest edge weight.
     pub most: u32,
     /// The seed of the random numbers.
     pub seed: u64,
@@ -28,16 +28,16 @@ pub struct WeightedSpec {
 pub enum Shape {
     /// Pairs of vertices drawn uniformly, without self-loops.
     Random {
-        /// Number of vertices, at least 2.
+        /// Number of vertices of the graph, at least 2.
         vertices: u64,
-        /// Number of edges.
+        /// Number of edges of the graph.
         edges: u64,
     },
     /// An R-MAT graph.
     Rmat {
-        /// log2 of the number of vertices, at most 40.
+        /// log2 of the number of vertices of the graph, at most 40.
         scale: u32,
-        /// Number of edges.
+        /// Number of edges of the graph.
         edges: u64,
         /// Probabilities A, B, C and D of the quadrants, in millionths; their sum must be one million.
         quadrants: [u32; 4],
@@ -46,9 +46,9 @@ pub enum Shape {
     Ssca2(ssca2::Parameters),
     /// A grid of cells in rows and columns.
     Grid {
-        /// Number of rows.
+        /// Number of rows of the grid.
         rows: u64,
-        /// Number of columns.
+        /// Number of columns of the grid.
         columns: u64,
     },
 }
@@ -82,7 +82,7 @@ impl Shape {
         }
     }
 
-    /// Returns the number of vertices.
+    /// Returns the number of vertices of the graph.
     pub fn vertices(&self) -> u64 {
         match *self {
             Shape::Random { vertices, .. } => vertices,
@@ -103,7 +103,7 @@ impl Shape {
 }
 
 impl WeightedSpec {
-    /// Checks all parameters.
+    /// Checks all parameters of the graph.
     ///
     /// # Errors
     /// [`Error::Usage`] if one is out of range.

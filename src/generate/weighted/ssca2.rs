@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// Maximum number of vertices.
 pub(super) const MOST_VERTICES: u64 = 1 << 36;
 /// Maximum value of [`Parameters::largest_clique`].
 pub(super) const LARGEST_CLIQUE: u64 = 1 << 16;
@@ -40,7 +39,7 @@ const DISTANCES: u64 = 64;
 /// Parameters of an SSCA#2 graph.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// Number of vertices.
+    /// Number of vertices of the graph.
     pub vertices: u64,
     /// The largest size of a clique.
     pub largest_clique: u64,
@@ -48,13 +47,13 @@ pub struct Parameters {
     pub one_way: f64,
     /// Maximum number of parallel edges from one vertex to another.
     pub parallel: u32,
-    /// The probability that a vertex is joined to the clique at distance 1.
+    /// Probability that vertex `u` gets an edge to the clique of vertex `u + 1`, if that is another clique.
     pub between: f64,
 }
 
 impl Parameters {
-    /// Returns GTgraph's default parameters for a number of vertices: the largest clique has the cube root of that
-    /// number, rounded down.
+    /// Returns GTgraph's default parameters for a graph of `vertices` vertices. The size of the largest clique is the
+    /// cube root of `vertices`, rounded down.
     pub fn of(vertices: u64) -> Parameters {
         let root = (1..=LARGEST_CLIQUE).take_while(|root| root.pow(3) <= vertices).last().unwrap_or(1);
         Parameters { vertices, largest_clique: root, one_way: 0.2, parallel: 3, between: 0.5 }
@@ -85,16 +84,16 @@ pub(super) struct Cliques {
     heads: u64,
     permutation: Permutation,
     sizes: u64,
-    /// log2 of the number of cliques in a group.
+    /// log2 of the number of cliques in a group of cliques.
     shift: u32,
-    /// The first vertex of each group.
+    /// The first vertex of each group of cliques.
     first: Vec<u64>,
-    /// Index of the first edge of each group, followed by the number of all edges.
+    /// Index of the first edge of each group of cliques, followed by the number of all edges.
     edges: Vec<u64>,
 }
 
 impl Cliques {
-    /// Draws the sizes of cliques, and counts their edges.
+    /// Draws the sizes of the cliques of an SSCA#2 graph, and counts their edges.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`] if a POSIX signal stops the run.
@@ -139,7 +138,7 @@ impl Cliques {
         Ok(cliques)
     }
 
-    /// Returns the vertices of each clique in a group.
+    /// Returns the vertices of each clique in a group of cliques.
     fn members(&self, group: usize) -> impl Iterator<Item = Range<u64>> {
         let Parameters { vertices, largest_clique, .. } = self.parameters;
         let (mut end, first) = (self.first[group], (group as u64) << self.shift);
@@ -206,7 +205,7 @@ impl Cliques {
         }
     }
 
-    /// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
+    /// Fills `out` with the generated edges from number `first_edge` on. `narrow` converts each id to `T`.
     pub fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let end_edge = first_edge + out.len() as u64;
         let mut group = self.edges.partition_point(|&first| first <= first_edge) - 1;

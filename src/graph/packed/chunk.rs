@@ -6,12 +6,12 @@
 //! In a Graph500 graph of scale 24 a neighbour occupies 2.1 bytes in the lower half and 1.9 bytes in the upper half,
 //! where the rows of hubs are dense.
 
-/// Number of 32-bit words of a chunk.
+/// Number of 32-bit words of a chunk (a group of packed neighbours).
 pub const WORDS: usize = 4;
 
-/// Number of bits of a chunk for the differences between neighbours.
+/// Number of bits in a chunk that store differences between neighbours.
 const BITS: u32 = 91;
-/// Maximum width of a difference in bits.
+/// Maximum number of bits for one difference between neighbours.
 const WIDEST: u32 = 31;
 
 /// Returns an upper bound on the number of 32-bit words of the chunks of a row, or part of a row, with `neighbours`

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// One half of a graph whose packing was stopped by an error: some blocks are packed, the others are not.
+/// One half of a graph after an error has stopped its packing: some of its blocks are packed, the others are not.
 pub struct HalfPacked {
     half: BlockStore,
     unpacked: Vec<Option<HostBlock>>,
@@ -123,7 +123,6 @@ impl HalfPacked {
     }
 }
 
-/// Packs the rows of `block`.
 fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
     // Failpoint with which a test simulates that memory runs out.
     if failpoint::hit("packed.lower").is_err() {
@@ -138,8 +137,7 @@ fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
     Ok(rows)
 }
 
-/// Releases the memory that is reserved for block `b`, so that it is free in the budget; `reserved` is the reservation
-/// for all blocks.
+/// Returns the memory that is reserved for block `b` to the budget. `reserved` is the reservation for all blocks.
 fn free_reservation(half: &BlockStore, b: usize, reserved: Option<&mut Reservation>) {
     let bytes = HostBlock::bytes(half.size(b).rows, half.size(b).entries);
     reserved.into_iter().for_each(|all| all.shrink(bytes));

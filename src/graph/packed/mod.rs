@@ -26,7 +26,7 @@ pub struct PackedRows {
 /// Positions, in units of chunks, of the rows of one packed block.
 #[derive(Debug)]
 struct BlockOffsets {
-    /// Number of chunks in all earlier blocks.
+    /// Number of chunks in the blocks before this block.
     before: u64,
     /// Index of the first chunk of each row, relative to the block, followed by the end of the last row.
     starts: Vec<u32>,
@@ -39,12 +39,12 @@ struct BlockOffsets {
 pub struct PackedBlock<'a> {
     /// Index of the first chunk of each row, relative to the block, followed by the end of the last row.
     pub starts: &'a [u32],
-    /// Chunks of the block, as 32-bit words.
+    /// Chunks (groups of packed neighbours) of the block, as 32-bit words.
     pub chunks: &'a [u32],
 }
 
 impl PackedRows {
-    /// Returns a view of block `b`.
+    /// Returns a view of the packed block `b`.
     pub fn block(&self, b: usize) -> PackedBlock<'_> {
         let BlockOffsets { before, starts, .. } = &self.blocks[b];
         let chunks = starts.last().map_or(0, |&end| end as usize);
@@ -52,13 +52,13 @@ impl PackedRows {
         PackedBlock { starts, chunks: &self.chunks[from..from + chunks * WORDS] }
     }
 
-    /// Returns the size of every block.
+    /// Returns the number of rows and of entries of every packed block.
     pub fn sizes(&self) -> Vec<BlockSize> {
         let size = |block: &BlockOffsets| BlockSize { rows: block.starts.len() as u64 - 1, entries: block.entries };
         self.blocks.iter().map(size).collect()
     }
 
-    /// Returns the chunks of all blocks, as 32-bit words.
+    /// Returns the chunks (groups of packed neighbours) of all blocks, as 32-bit words.
     pub fn words(&self) -> &[u32] {
         &self.chunks
     }
@@ -69,7 +69,7 @@ impl PackedRows {
         4 * (starts + self.chunks.len()) as u64
     }
 
-    /// Returns the number of chunks.
+    /// Returns the number of chunks (groups of packed neighbours) of all blocks.
     pub fn chunks(&self) -> u64 {
         (self.chunks.len() / WORDS) as u64
     }

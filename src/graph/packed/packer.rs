@@ -13,19 +13,19 @@ const PURPOSE: &str = "packed rows of whole neighbours";
 
 /// Maximum number of neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
-/// Minimum and maximum number of bytes by which a block extends its reservation for chunks. Between these limits, it is
-/// an eighth of the bytes reserved so far.
+/// Minimum and maximum number of bytes by which a block extends its reservation for chunks. Between these limits, the
+/// extension is an eighth of the bytes reserved so far.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
-/// Collects the packed rows of one half, block by block.
+/// Collects the packed rows of one half of a graph, block by block.
 pub struct Packer {
     budget: Budget,
     blocks: usize,
-    /// Address space for the chunks of all blocks, larger than these can ever become. Each block is copied to its own
-    /// range, so several threads can write at once.
+    /// Address space for the chunks of all blocks, as large as the memory limit. Each block is copied to its own range,
+    /// so several threads can write at once.
     chunks: Buffer<AtomicU32>,
     state: Mutex<PackerState>,
-    /// Number of blocks in progress: begun and not complete.
+    /// Number of blocks whose packing has begun and is not complete.
     begun: Arc<BlocksInProgress>,
 }
 
@@ -73,7 +73,7 @@ impl Packer {
         &self.budget
     }
 
-    /// Whether block `b` is complete and in this packer.
+    /// Whether block `b` is packed completely and in this packer.
     pub(super) fn has(&self, b: usize) -> bool {
         let state = self.state.lock();
         b < state.done.len() || state.waiting.contains_key(&b)
@@ -86,8 +86,8 @@ impl Packer {
     }
 
     /// Begins a block with `rows` rows and about `entries` entries. If there is not enough free memory, waits until
-    /// other blocks free some, or until none is in progress. Then calls `lengths`, which must append the row lengths to the list that it
-    /// receives.
+    /// other blocks free some, or until none is in progress. Then calls `lengths`, which must append the row lengths to
+    /// the list that it receives.
     ///
     /// # Errors
     /// [`Error::Limit`], and errors of `lengths`.
@@ -141,7 +141,7 @@ impl Packer {
         outcome
     }
 
-    /// Returns the packed rows. All blocks must have been added.
+    /// Returns the packed rows of all blocks, which must have been added before.
     ///
     /// # Errors
     /// [`Error::Internal`] if blocks are missing, which is a bug of the program.
@@ -165,7 +165,7 @@ impl Packer {
     }
 }
 
-/// Returns the size in bytes of the two lists of a block with `rows` rows: the lengths and the starts of its rows.
+/// Returns the size in bytes of the row lengths and row starts of a block with `rows` rows.
 fn lists_bytes(rows: u64) -> u64 {
     4 * (2 * rows + 1)
 }
@@ -189,7 +189,7 @@ impl PackerState {
 /// Packer for the rows of one block, whose entries are appended in order.
 #[derive(Debug)]
 pub struct BlockPacker {
-    /// Lengths of the rows that follow the current one.
+    /// Lengths of the rows after the row that is being packed.
     left: std::vec::IntoIter<u32>,
     /// Number of neighbours of the current row that are still to be appended. `row` contains the neighbours that were
     /// appended but are not in a chunk yet.
@@ -199,7 +199,7 @@ pub struct BlockPacker {
     chunks: Vec<u32>,
     entries: u64,
     reserved: Reservation,
-    /// Number of bytes reserved for chunks.
+    /// Number of bytes of memory reserved for the block's chunks.
     room: usize,
     /// Guard that counts this block as in progress until it is complete.
     place: Option<InProgressGuard>,
@@ -239,7 +239,7 @@ impl BlockPacker {
         self.starts.push((self.chunks.len() / WORDS) as u32);
     }
 
-    /// Appends the next neighbours of the rows, row after row.
+    /// Appends the next neighbours of the block's rows, row after row.
     ///
     /// # Errors
     /// [`Error::Validation`] if there are more entries than the row lengths allow; [`Error::Limit`].
@@ -270,7 +270,7 @@ impl BlockPacker {
         Ok(())
     }
 
-    /// Reserves memory for `more` bytes of chunks in addition to the existing chunks.
+    /// Reserves memory for `more` bytes of chunks (packed neighbours) in addition to the existing chunks.
     fn make_room(&mut self, more: usize) -> Result<()> {
         let needed = 4 * self.chunks.len() + more;
         if needed > self.room {
@@ -296,7 +296,7 @@ impl BlockPacker {
         PackedBlock { starts: &self.starts, chunks: &self.chunks }
     }
 
-    /// Whether all entries of the rows were appended.
+    /// Whether all entries of the block's rows were appended.
     #[cfg(test)]
     fn is_complete(&self) -> bool {
         self.lacks == 0 && self.left.len() == 0
@@ -316,8 +316,6 @@ mod tests {
         packer.begin(lengths.len(), 0, list).expect("room")
     }
 
-    /// Checks that the chunks of a long row do not depend on whether it is appended in slices of some length or as a
-    /// whole.
     #[test]
     fn chunks_of_a_long_row_do_not_depend_on_its_pieces() {
         let budget = Budget::new(1 << 30, 1).expect("room");
@@ -395,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Checks that memory that is freed after packing begins is used for packed rows.
+    /// Checks that packed rows use memory that is freed after packing has begun.
     #[test]
     fn memory_that_is_freed_meanwhile_is_used() {
         let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");

@@ -24,16 +24,16 @@ pub enum DrawnWeights {
         least: u32,
         /// Largest weight that can be drawn.
         most: u32,
-        /// Seed of the hash.
+        /// Seed of the hash that draws the weights.
         seed: u64,
     },
     /// Decimals (f32): 2^24 equally spaced values in the range, all equally likely.
     Decimal {
         /// Smallest weight that can be drawn.
         least: f32,
-        /// Upper bound on the weights.
+        /// Upper bound on the weights that can be drawn.
         most: f32,
-        /// Seed of the hash.
+        /// Seed of the hash that draws the weights.
         seed: u64,
     },
 }

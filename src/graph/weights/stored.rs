@@ -27,7 +27,7 @@ pub struct GraphWeights {
     pub kind: WeightType,
     /// Checksum of the input files that contain the weights, if these are separate from the edges.
     pub checksum: u64,
-    /// Key of the stored files: a hash of everything on which the weights depend.
+    /// Key of the weights files: a hash of everything on which the weights depend.
     pub key: u64,
     /// Key of the file that lists the distinct 64-bit weights; 0 for 32-bit weights.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.weights", half.name()))
 }
 
-/// Returns the length in bytes of the body of a file with `entries` weights.
+/// Returns the length in bytes of the body of a weights file with `entries` weights.
 pub fn body_bytes(entries: u64) -> u64 {
     HEAD as u64 + 4 * entries
 }
@@ -99,8 +99,8 @@ impl WeightsWriter {
     /// Completes the file. It is durable when a syncer has waited for the returned [`Pending`].
     ///
     /// # Errors
-    /// [`Error::Validation`] if the number of weights is not the `entries` of [`Self::create`]; [`Error::DiskFull`],
-    /// [`Error::Io`].
+    /// [`Error::Validation`] if the number of weights is not the `entries` passed to [`Self::create`];
+    /// [`Error::DiskFull`], [`Error::Io`].
     pub fn finish(self) -> Result<Pending> {
         if self.file.body_bytes() != body_bytes(self.entries) {
             let what = format!("{} bytes for the weights of {} entries", self.file.body_bytes(), self.entries);
@@ -113,7 +113,7 @@ impl WeightsWriter {
 /// The weights of a block, in a memory-mapped file.
 #[derive(Debug)]
 pub struct StoredWeights {
-    /// The mapped file.
+    /// The memory-mapped file of the weights.
     pub file: Mapped,
     kind: WeightType,
 }

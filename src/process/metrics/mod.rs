@@ -19,24 +19,23 @@ pub use sampler::{Measured, Meter, OpenMeter};
 /// Name of the metrics file in the workdir.
 pub const FILE: &str = "metrics.json";
 
-/// Version of the file format. It must change when the meaning of a field changes.
+/// Version of the format of `metrics.json`. It must change when the meaning of a field changes.
 const SCHEMA: u32 = 3;
-/// Maximum number of samples, for all runs together.
+/// Maximum number of samples in `metrics.json`, for all runs together.
 const SAMPLES: usize = 350;
-/// Maximum number of runs in the file; the oldest are dropped first.
+/// Maximum number of runs in `metrics.json`; the oldest are dropped first.
 const RUNS: usize = 48;
 /// Maximum number of stages, for all runs together. Stages of the oldest runs are dropped first.
 const SPANS: usize = 160;
-/// Maximum length, in characters, of the reason why a run ended.
 const REASON_CHARS: usize = 240;
 
 /// Contents of `metrics.json`: the metrics of a job's runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     schema: u32,
-    /// Number of older runs that were dropped.
+    /// Number of older runs that were dropped from `metrics.json`.
     pub forgotten: u64,
-    /// Runs in chronological order.
+    /// Runs of the job in chronological order.
     pub runs: Vec<RunMetrics>,
     /// Samples of all runs in chronological order.
     pub samples: Vec<Sample>,
@@ -49,13 +48,13 @@ pub struct RunMetrics {
     pub number: u64,
     /// Time at which the run began, in seconds since 1970.
     pub began: f64,
-    /// Duration of the run in seconds, up to the last write of the file.
+    /// Duration of the run in seconds, up to the last write of `metrics.json`.
     pub seconds: f64,
-    /// Host of rank 0.
+    /// Name of the host on which rank 0 ran.
     pub host: String,
-    /// Number of ranks.
+    /// Number of ranks of the run.
     pub ranks: u64,
-    /// Number of threads per rank.
+    /// Number of threads per rank of the run.
     pub threads: u64,
     /// Host memory limit per rank, in bytes.
     pub host_memory: u64,
@@ -89,25 +88,25 @@ pub struct Span {
 pub struct Sample {
     /// Run during which the sample was taken: its [`RunMetrics::number`].
     pub run: u64,
-    /// End of the interval, in milliseconds since the start of the run.
+    /// End of the sample's interval, in milliseconds since the start of the run.
     pub at: u64,
-    /// Length of the interval in milliseconds.
+    /// Length of the sample's interval in milliseconds.
     pub length: u64,
-    /// Peak of host memory, in KiB.
+    /// Peak of host memory in the interval, in KiB.
     pub host_memory: u64,
-    /// Peak of GPU memory that the job had allocated, in KiB.
+    /// Peak of GPU memory that the job had allocated in the interval, in KiB.
     pub gpu_memory: u64,
-    /// CPU time of all threads, in milliseconds.
+    /// CPU time of all threads in the interval, in milliseconds.
     pub cpu: u64,
-    /// Data read from disks, in KiB.
+    /// Data read from disks in the interval, in KiB.
     pub read: u64,
-    /// Data written to disks, in KiB.
+    /// Data written to disks in the interval, in KiB.
     pub written: u64,
-    /// Data sent to other ranks, in KiB.
+    /// Data sent to other ranks in the interval, in KiB.
     pub sent: u64,
-    /// Energy in millijoules; 0 if it can't be read.
+    /// Energy used in the interval, in millijoules; 0 if it can't be read.
     pub energy: u64,
-    /// GPU busy time in milliseconds; 0 if it can't be read.
+    /// Time in the interval for which the GPU was busy, in milliseconds; 0 if it can't be read.
     pub gpu: u64,
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Intervals between writes of `metrics.json`: in the first minute of a run, and later.
 const WRITE_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// Minimum age of `metrics.json` for a rewrite of the file at the beginning of a stage.
+/// At the beginning of a stage, `metrics.json` is rewritten only if it is at least this old.
 const REWRITE_AFTER: Duration = Duration::from_millis(10);
 
 /// Recorder of the current run's metrics. It records nothing until [`Self::begin`] has set the workdir and the first
@@ -42,7 +42,7 @@ impl Recorder {
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
     }
 
-    /// Sets the GPU memory limit in bytes.
+    /// Sets the GPU memory limit of the run, in bytes.
     pub fn set_gpu_memory(&self, limit: u64) {
         let mut state = self.0.lock();
         state.run.gpu_memory = limit;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Duration of the initial phase of a run, in which a sample is taken at every tick of the progress thread. Many jobs
 /// take no longer than that.
 const FINE: Duration = Duration::from_secs(10);
-/// Interval between samples after the initial phase.
+/// Interval between samples of resource use after the initial phase of a run.
 const COARSE: Duration = Duration::from_secs(1);
 /// Time after the start of a run at which energy meters are opened. A shorter job should not wait for their library to
 /// load.
@@ -18,7 +18,7 @@ const METERED: Duration = Duration::from_secs(2);
 /// Energy and utilisation of a device since the previous reading of its meter.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measured {
-    /// Energy in joules; 0 if it can't be read.
+    /// Energy in joules that the device used; 0 if it can't be read.
     pub joules: f64,
     /// GPU utilisation, the fraction of time that the GPU was busy, from 0 to 1; `None` if the device is not a GPU or
     /// does not report it.
@@ -42,7 +42,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Starts sampling a run that began at the time `began`.
+    /// Starts sampling the resource use of a run that began at the time `began`.
     pub fn new(began: Instant) -> Sampler {
         let (cpu, disk, sent) = (os::processor_time(), os::disk_bytes(), traffic::sent());
         Sampler { began, last: began, memory: 0, cpu, disk, sent, meters: None }

@@ -23,7 +23,7 @@ use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
 use stage::RunningStage;
 
-/// Interval between samples of the memory in use.
+/// Interval between samples of the host memory in use.
 const SAMPLE: Duration = Duration::from_millis(50);
 /// Interval between updates of progress bars.
 const DRAW: Duration = Duration::from_millis(200);
@@ -42,9 +42,9 @@ pub struct Progress {
 
 struct SharedProgress {
     log_interval: Duration,
-    /// Peak of host memory in bytes.
+    /// Peak of host memory of the job, in bytes.
     peak: AtomicU64,
-    /// Host memory limit in bytes; 0 if there is none.
+    /// Host memory limit of the job in bytes; 0 if there is none.
     limit: AtomicU64,
     metrics: Recorder,
     observer: OnceLock<Observer>,
@@ -61,7 +61,7 @@ pub struct StageMoment<'a> {
     pub stage: &'a str,
     /// Completed work, in the unit of the stage (such as bytes, edges or vertices).
     pub done: u64,
-    /// Total work of the stage in the same unit; 0 if it is unknown.
+    /// Total work of the stage in the same unit as `done`; 0 if it is unknown.
     pub total: u64,
 }
 
@@ -181,7 +181,7 @@ impl Drop for Progress {
 }
 
 impl StageProgress {
-    /// Adds `n` units to the completed work.
+    /// Adds `n` units to the completed work of the stage.
     #[inline]
     pub fn advance(&self, n: u64) {
         self.stage.done.fetch_add(n, Relaxed);

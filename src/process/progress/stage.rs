@@ -25,10 +25,9 @@ pub(super) struct RunningStage {
     pub(super) peak: AtomicU64,
     /// Total number of bytes that the stage reads, if its unit is not bytes.
     pub(super) reads: AtomicU64,
-    /// Number of bytes written so far.
+    /// Number of bytes that the stage has written so far.
     pub(super) wrote: AtomicU64,
     pub(super) bar: Option<ProgressBar>,
-    /// True after a line about the stage has been logged.
     pub(super) is_logged: AtomicBool,
     pub(super) samples: Mutex<VecDeque<(Instant, u64)>>,
 }

@@ -12,7 +12,7 @@ pub const CHUNK: u64 = constant(PAIR, "CHUNK") as u64;
 /// Minimum number of heads with which a row of the front is marked in a bitmap. With fewer heads the row goes into a
 /// hash table, if it fits.
 pub const FEW_HEADS: u64 = constant(PAIR, "FEW_HEADS") as u64;
-/// Number of neighbours in the longest row that fits the hash table.
+/// Number of neighbours in the longest row that fits a kernel's hash table.
 pub const LONGEST_HASHED: u64 = constant(PAIR, "LONGEST_HASHED") as u64;
 /// Maximum number of partner blocks that a kernel counts at once. Each thread block stores their counts in shared
 /// memory, in which six thread blocks should fit at a time.
@@ -22,7 +22,7 @@ pub const MOST_PARTNERS: usize = 64;
 /// array.
 const MOST: u64 = 1 << 31;
 
-/// Division of the arena while a front batch is resident.
+/// Division of the arena (GPU memory) while a front batch is resident.
 #[derive(Clone, Copy)]
 pub struct ArenaPlan {
     /// Size in bytes of the front batch and of the arrays with one value per front row.
@@ -58,7 +58,7 @@ impl ArenaPlan {
         ((4 * row + (64 << 10)) * 10).next_multiple_of(1 << 20)
     }
 
-    /// Returns true if `batch` fits in the section for the front batch.
+    /// Returns true if `batch` fits in the arena's section for the front batch.
     pub fn fits_front(self, batch: &RowBatch) -> bool {
         let bytes = front_bytes(batch.rows, batch.entries, batch.segments.len() as u64);
         bytes <= self.front && batch.entries < MOST && batch.rows < MOST

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Number of counts that are copied at once.
+/// Number of triangle counts that are copied at once.
 const AT_ONCE: usize = 1 << 20;
 /// Minimum time between two moves of the counts to the host, as a multiple of the time that a move takes.
 const STAYING: u32 = 20;
@@ -76,7 +76,7 @@ impl<'a> VertexCounts<'a> {
 /// Triangle counts per edge, for the edges of consecutive blocks.
 pub struct EdgeCounts {
     blocks: Range<usize>,
-    /// Index of the first count of each block, followed by the total number of counts.
+    /// Index of the first triangle count of each block, followed by the total number of counts.
     starts: Vec<u64>,
     on_gpu: DeviceSlice<u32>,
 }

@@ -57,7 +57,7 @@ pub struct Gpu<'a> {
     /// Total cache size of the GPUs of all ranks, in bytes.
     cache: u64,
     begun: Instant,
-    /// Total time in which the GPU did not wait for copies.
+    /// Total time in which the GPU did not wait for copies from the host or other GPUs.
     busy: Duration,
     /// CUDA events at the start and the end of the interval being measured.
     clock: [Event; 2],
@@ -92,7 +92,8 @@ impl<'a> Gpu<'a> {
     /// or [`Self::begin_edges`] for counts per edge.
     ///
     /// # Errors
-    /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
+    /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it,
+    /// [`Error::Lost`].
     pub fn new(
         graph: &BlockStore,
         vertices: u64,
@@ -156,7 +157,7 @@ impl<'a> Gpu<'a> {
         Ok(())
     }
 
-    /// Returns the maximum number of edges to count at a time in `graph`.
+    /// Returns the maximum number of edges of `graph` whose triangles are counted at a time.
     pub fn edges_at_once(&self, graph: &BlockStore) -> u64 {
         let row = graph.layout.longest_row();
         edges_on_gpu(graph.edges(), largest_block(graph), row, self.gpu.arena.bytes())

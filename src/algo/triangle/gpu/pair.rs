@@ -14,12 +14,12 @@ use std::time::Duration;
 
 /// Maximum number of neighbours in a head, the part of a row before an entry.
 pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
-/// Value of the kernel argument `first_row` if heads are stored with the start of their row instead of its index.
+/// Value of the kernel argument `first_row` if a head stores the start of its row instead of the row's index.
 const NO_ROW: u32 = constant(PAIR, "NO_ROW");
 const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
-/// Number of entries that a warp takes at a time, across row boundaries.
+/// Number of row entries that a warp takes at a time, across row boundaries.
 const SCATTERED: u64 = constant(TEXT, "SCATTERED") as u64;
 
 /// The kernels of triangle counting.
@@ -35,11 +35,12 @@ pub struct Kernels {
     bits: u32,
 }
 
-/// The kernels that count triangles or links.
+/// Kernels that count triangles or links.
 enum CountKernels {
-    /// Kernels for rows of the front with many heads, and for those with few.
+    /// Kernels for front rows with many heads, and for front rows with few. A head is the part of a partner's row
+    /// before an entry.
     Rows { many: Kernel, few: Kernel },
-    /// Kernel that counts links, head by head.
+    /// Kernel that counts the links, the directed edges between the neighbours of a vertex.
     Links(Kernel),
 }
 
@@ -112,7 +113,7 @@ pub struct Front<'p> {
     pub ends: DeviceSlice<u32>,
     /// Scratch memory for the prefix sums of `ends`.
     pub sums: DeviceSlice<u32>,
-    /// First row of each block of the front.
+    /// First row of each block of the front batch.
     pub blocks: DeviceSlice<u32>,
     pub heads: DeviceSlice<u64>,
     pub tasks: DeviceSlice<u64>,
@@ -181,7 +182,7 @@ pub struct CountingContext<'c, 'v> {
     pub per_vertex: Option<&'c mut VertexCounts<'v>>,
     pub per_edge: Option<&'c EdgeCounts>,
     pub stop: Stop<'c>,
-    /// Total time in which the GPU did not wait for copies.
+    /// Total time in which the GPU did not wait for copies from the host or other GPUs.
     pub busy: &'c mut Duration,
     /// CUDA events that mark when a partner batch arrived and when it was counted.
     pub clock: &'c mut [Event; 2],

@@ -18,18 +18,18 @@ const EARLY: u64 = 32;
 /// Lower bound on the maximum size of a partner batch inside a front batch, in entries.
 const LEAST_EARLY: u64 = 8 << 20;
 
-/// Threshold for dividing a partner batch: the number of memory reads that this must save for each row of the front
-/// that has to be marked again. If a partner batch fits the GPU's cache, only the first row of the front reads it
-/// from memory. (At scale 29: 0.31 ps per read, 17 ns per row.)
+/// Threshold for dividing a partner batch: the number of memory reads that the division must save for each front row,
+/// because every front row is then marked once more. If a partner batch fits the GPU's cache, only the first front row
+/// reads it from memory. (At scale 29: 0.31 ps per read, 17 ns per marked row.)
 const WORTH: u64 = 55_000;
-/// Cost of one more partner batch (1 ms), as the number of rows that are marked in that time.
+/// Cost of one more partner batch (1 ms), as the number of front rows that are marked in that time.
 const PARTNER: u64 = 60_000;
 
 /// The partner batches of a front batch.
 pub(super) struct Partners {
-    /// Batches that are in GPU memory as parts of the front batch.
+    /// Partner batches that are already in GPU memory, as parts of the front batch.
     pub(super) inside: Vec<RowBatch>,
-    /// Batches that are copied to GPU memory one after another.
+    /// Partner batches that are copied to GPU memory one after another.
     pub(super) outside: Vec<RowBatch>,
 }
 

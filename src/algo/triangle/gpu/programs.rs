@@ -2,7 +2,7 @@
 
 use crate::gpu::{COMMON, ProgramSource, SCAN, slice_bytes};
 
-/// The GPU program that groups heads.
+/// GPU program that groups the heads of partner rows by front row. A head is the part of a row before an entry.
 pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "triangle.cu", text: TEXT, headers: &[COMMON, COUNT_HEADERS[1]] };
 const COUNT_HEADERS: &[(&str, &str)] = &[
@@ -26,7 +26,7 @@ pub(super) const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
 pub(super) const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
 pub(super) const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
 
-/// Returns the program `name` with the source `text`, which marks rows and probes their heads.
+/// Returns the program `name` with the source `text` and the headers of kernels that process the rows of a front batch.
 const fn by_rows(name: &'static str, text: &'static str) -> ProgramSource {
     ProgramSource { name, text, headers: COUNT_HEADERS }
 }
@@ -34,13 +34,13 @@ const fn by_rows(name: &'static str, text: &'static str) -> ProgramSource {
 /// What a GPU counts in addition to the triangles of each pair of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// Nothing else.
+    /// Only the triangles of each pair of blocks.
     Total,
-    /// The triangles of each vertex.
+    /// Also the triangles of each vertex.
     Vertices,
-    /// The triangles of each edge of some blocks.
+    /// Also the triangles of each edge of some blocks.
     Edges,
-    /// The links of each vertex: the directed edges between its neighbours. Rows contain codes, as in
+    /// Also the links of each vertex: the directed edges between its neighbours. Rows contain codes, as in
     /// [`merged_rows`](crate::algo::triangle::merged_rows).
     Links,
 }

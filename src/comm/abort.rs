@@ -11,17 +11,18 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Time to wait for rank 0 to end the job, on another rank, after an error that probably occurs on rank 0 as well.
+/// Time for which a rank other than 0 waits for rank 0 to end the job, after an error that probably occurs on rank 0 as
+/// well.
 const SAME_ERROR_WAIT: Duration = Duration::from_secs(5);
-/// Time to wait for rank 0 to save finished work, on another rank that was stopped by a signal.
+/// Time for which a rank other than 0 that a signal has stopped waits until rank 0 has saved finished work.
 const SAVE_WAIT: Duration = Duration::from_secs(8);
-/// Time that rank 0, after a signal, waits for the other ranks to stop and close their files.
+/// Time for which rank 0, after a signal, waits until the other ranks have stopped and closed their files.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// Maximum time to wait, at the end of a process, until the launcher has read the last line of output.
+/// Maximum time for which a process that is about to exit waits until the launcher has read its output.
 const READ_WAIT: Duration = Duration::from_secs(1);
 
-/// Exit code of a job in which a rank was lost.
+/// Exit code of a job in which a rank has panicked.
 const LOST: u8 = 9;
 
 /// Whether this process has received SIGCONT. Open MPI's launcher sends it before it ends a process by SIGTERM and
@@ -152,8 +153,8 @@ fn report(comm: Option<&Comm>, error: &Error) {
     }
 }
 
-/// Returns the message `what` without control characters, which it may have from an input, prefixed with the rank if
-/// there are several ranks.
+/// Returns the error message `what`, prefixed with the rank if there are several ranks. Control characters, which may
+/// come from an input file, are removed.
 fn with_rank(comm: Option<&Comm>, what: &str) -> String {
     let what = printable_lines(what);
     match comm {
@@ -162,7 +163,7 @@ fn with_rank(comm: Option<&Comm>, what: &str) -> String {
     }
 }
 
-/// Prints one line to stderr in a single write, because several ranks share stderr.
+/// Prints one line to stderr in a single write, so that the lines of several ranks do not mix.
 fn print(what: &str) {
     // If stderr is full or closed, the exit code still shows the failure.
     let _ = std::io::stderr().write_all(format!("error: {what}\n").as_bytes());

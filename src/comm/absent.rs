@@ -1,5 +1,5 @@
-//! Stub of the MPI module for builds without the feature `mpi`. Such a build supports only one rank, and its errors
-//! tell how to build with MPI.
+//! Stub of the MPI module for builds without the feature `mpi`. Such a build supports only one rank, and its error
+//! messages say how to build with MPI.
 
 use super::carrier::Carrier;
 use super::link_slots::LinkSlots;
@@ -9,16 +9,16 @@ use crate::memory::Number;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Handle to the other ranks of a job. There are none in this build, so the type is uninhabited.
+/// Handle to the other MPI ranks of a job. A build without MPI has none, so the type has no values.
 #[derive(Debug)]
 pub enum Ranks {}
 
-/// Returns the version of the MPI library; always `None` in this build.
+/// Returns the version of the MPI library; always `None` in a build without MPI.
 pub fn version() -> Option<String> {
     None
 }
 
-/// Defines methods of [`Ranks`]. They can never be called, because the type is uninhabited.
+/// Defines methods of [`Ranks`]. They can never be called, because the type has no values.
 macro_rules! without_ranks {
     ($($name:ident(&$this:ident $(, $parameter:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
         $(pub(super) fn $name(&$this $(, $parameter: $type)*) $(-> $result)? {

@@ -31,7 +31,7 @@ pub fn reports_for_node(comm: &Comm, concerned: bool) -> bool {
     is_first_of(comm, concerned.then(host::name).as_deref())
 }
 
-/// Returns true on the first of the ranks that pass the same `name`, which must not be empty. Returns false on all
+/// Returns true on the lowest of the ranks that pass the same `name`, which must not be empty. Returns false on all
 /// other ranks, and on ranks that pass `None`. Collective.
 pub fn is_first_of(comm: &Comm, name: Option<&str>) -> bool {
     let all = comm.all_gather(name.unwrap_or_default().as_bytes());

@@ -1,4 +1,4 @@
-//! Transport of the messages of an exchange: a trait that shared memory and MPI implement.
+//! A trait for transports of messages between ranks, with one implementation for shared memory and one for MPI.
 
 use crate::error::Result;
 
@@ -21,7 +21,7 @@ pub(super) trait Carrier: Sync {
     /// yet, `Err` with the message itself.
     fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>>;
 
-    /// Declares that this rank sends no more messages. It must be called once.
+    /// Declares that this rank sends no more messages in the exchange. It must be called exactly once.
     fn end(&self);
 
     /// Passes one arrived message, if any, to the callback `take`. Never waits for a message.

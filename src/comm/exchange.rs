@@ -20,18 +20,21 @@ pub struct MessageLimits {
     /// Maximum number of 32-bit words in a message. Messages of about 10,000 words or more use the full bandwidth of a
     /// network; 65,536 words are 256 KiB.
     pub words: usize,
-    /// Maximum number of outgoing messages in flight. At the maximum, [`Outbox::send`] waits until one has been sent.
+    /// Maximum number of outgoing messages in flight on this rank. At the maximum, [`Outbox::send`] waits until one of
+    /// them has been sent.
     pub outgoing: usize,
-    /// Maximum number of incoming messages that are arriving, queued or being processed. At the maximum, senders on
-    /// other ranks wait. It should be a few more than `takers`.
+    /// Maximum number of incoming messages that are arriving, queued or being processed on this rank. At the maximum,
+    /// senders on other ranks wait. The limit should exceed the number of threads that process messages (`takers`) by a
+    /// few.
     pub incoming: usize,
     /// Number of threads that process incoming messages.
     pub takers: usize,
 }
 
 impl MessageLimits {
-    /// Returns the maximum memory that an exchange needs on one rank, in bytes, in a job of `ranks` ranks on `nodes`
-    /// machines. Buffers that the sender has obtained from [`Outbox::buffer`] and not yet sent are not included.
+    /// Returns the maximum memory, in bytes, that an exchange of messages needs on one rank, in a job of `ranks` ranks
+    /// on `nodes` machines. Buffers that the sender has obtained from [`Outbox::buffer`] and not yet sent are not
+    /// included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         match nodes {
             _ if ranks == 1 => 0,
@@ -55,18 +58,19 @@ impl MessageLimits {
     }
 }
 
-/// Traffic of an exchange between this rank and the other ranks. Messages from the rank to itself are not counted.
+/// Amount of data that this rank sent to and received from other ranks in an exchange of messages, and its duration.
+/// Messages from the rank to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExchangeTraffic {
     /// Number of bytes sent to other ranks.
     pub sent_bytes: u64,
     /// Number of bytes received from other ranks.
     pub received_bytes: u64,
-    /// Duration of the exchange in seconds.
+    /// Duration of the exchange of messages in seconds.
     pub seconds: f64,
 }
 
-/// Handle for sending messages in [`Comm::exchange`](super::Comm::exchange). Any number of threads may use it.
+/// Handle with which any number of threads send messages in [`Comm::exchange`](super::Comm::exchange).
 pub struct Outbox<'a> {
     limits: MessageLimits,
     rank: usize,
@@ -76,7 +80,7 @@ pub struct Outbox<'a> {
     spare: Mutex<Vec<Vec<u32>>>,
     /// Transport of the messages, through shared memory or MPI; `None` in a job of one rank.
     carrier: Option<&'a dyn Carrier>,
-    /// Whether the exchange has failed on this rank.
+    /// Whether the exchange of messages has failed on this rank.
     failed: AtomicBool,
     sent_bytes: AtomicU64,
 }
@@ -93,7 +97,7 @@ impl<'a> Outbox<'a> {
         Outbox { limits, rank, ranks, take, spare: Mutex::default(), carrier, failed, sent_bytes }
     }
 
-    /// Returns an empty buffer with capacity for a message of maximum size.
+    /// Returns an empty buffer with capacity for a message of the maximum size.
     pub fn buffer(&self) -> Vec<u32> {
         let spare = self.spare.lock().pop();
         spare.unwrap_or_else(|| Vec::with_capacity(self.limits.words))
@@ -108,12 +112,12 @@ impl<'a> Outbox<'a> {
         }
     }
 
-    /// Sends `message`, of at most `limits.words` words, to rank `to`. Waits while the maximum number of messages is
-    /// in flight. Empty messages are dropped.
+    /// Sends `message`, of at most `limits.words` 32-bit words, to rank `to`. Waits while the maximum number of
+    /// messages is in flight. Empty messages are dropped.
     ///
     /// # Errors
-    /// [`Error::Internal`] if the exchange has failed, for an invalid rank, or for a message that is too long; the
-    /// error of the callback for a message to this rank itself.
+    /// [`Error::Internal`] if the exchange has failed, for an invalid rank, or for a message that is too long. For a
+    /// message from this rank to itself, also the errors of the callback that receives it.
     pub fn send(&self, to: usize, mut message: Vec<u32>) -> Result<()> {
         if to >= self.ranks || message.len() > self.limits.words {
             let (words, ranks) = (message.len(), self.ranks);

@@ -1,8 +1,8 @@
-//! Detects how this process was started. MPI launchers set environment variables, which can be read before MPI is
-//! initialised.
+//! Detects whether an MPI launcher started this process, and how many processes it started. Launchers set environment
+//! variables, which can be read before MPI is initialised.
 #![allow(unsafe_code)] // sets environment variables while the process has a single thread
 
-/// How this process was started: alone, or together with others.
+/// How this process was started: alone, or by a launcher together with other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Started {
     /// This process was started alone.
@@ -11,9 +11,9 @@ pub(super) enum Started {
     Several(Option<usize>),
 }
 
-/// Environment variables of each launcher: (number of processes, rank of this process, local rank on its machine,
-/// number of processes on its machine). The launchers are Open MPI and jsrun; PMI (MPICH, Intel, Cray PALS, Flux);
-/// MVAPICH. The first launcher whose variables are set is used, because `mpirun` may itself have been started by
+/// For each launcher, the environment variables with (number of processes, rank of this process, local rank on its
+/// machine, number of processes on its machine). The launchers are Open MPI and jsrun; PMI (MPICH, Intel, Cray PALS,
+/// Flux); MVAPICH. The first launcher whose variables are set is used, because `mpirun` may itself have been started by
 /// `srun`.
 const LAUNCHERS: [Launcher; 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
@@ -21,8 +21,8 @@ const LAUNCHERS: [Launcher; 3] = [
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
 ];
 
-/// Further environment variables of launchers that set PMI_SIZE and PMI_RANK: (local rank on this machine, number of
-/// processes on this machine). The launchers are Cray PALS and Flux. Flux sets only the local rank.
+/// Further environment variables that Cray PALS and Flux set in addition to PMI_SIZE and PMI_RANK: (local rank on this
+/// machine, number of processes on this machine). Flux sets only the local rank.
 const PLACES: [(&str, &str); 2] = [("PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"), ("FLUX_TASK_LOCAL_ID", "")];
 
 type Launcher = (&'static str, &'static str, &'static str, &'static str);
@@ -74,8 +74,8 @@ pub unsafe fn shorten_start() -> bool {
     several
 }
 
-/// Returns the environment variables, as (name, value), that keep MPI from searching for GPUs and networks. The search
-/// takes up to a second if there are several GPUs. Variables that the user has set are left out.
+/// Returns the environment variables, as (name, value), that keep MPI from searching for GPUs and networks when it
+/// starts. The search takes up to a second if there are several GPUs. Variables that the user has set are left out.
 fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
     let ranks = number(get, "OMPI_COMM_WORLD_SIZE");
     // If all ranks of Open MPI are on this machine, they use MPI only for few messages, through shared memory.
@@ -86,7 +86,7 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
     found
 }
 
-/// Returns this process's rank according to the environment; 0 if it is unknown.
+/// Returns this process's rank according to the launcher's environment variables; 0 if they are not set.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
     launcher(get)
         .and_then(|(_, rank, ..)| number(get, rank))
@@ -95,13 +95,14 @@ pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
         .unwrap_or(0)
 }
 
-/// Returns the local rank of this process on its machine, without MPI; `None` if the launcher does not report it.
+/// Returns the local rank of this process (its index on the machine) before MPI starts; `None` if the launcher does not
+/// report it.
 pub fn launched_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
-/// Returns true if all processes are on this machine and this process is not the first. Such a process lets earlier
-/// ones go first in some steps of its start.
+/// Returns true if all processes of the job are on this machine and this process is not the first of them. In some
+/// steps of its start, such a process lets processes with smaller local ranks go first.
 pub fn launched_later() -> bool {
     starts_later(&|name| std::env::var(name).ok())
 }
@@ -111,7 +112,8 @@ fn starts_later(get: &dyn Fn(&str) -> Option<String>) -> bool {
     local_ranks(get) == Some(ranks) && local_rank(get).is_some_and(|rank| rank > 0)
 }
 
-/// Returns the number of processes on this machine, without MPI; `None` if the launcher does not report it.
+/// Returns the number of processes of the job on this machine, before MPI starts; `None` if the launcher does not
+/// report it.
 pub fn launched_local_ranks() -> Option<usize> {
     local_ranks(&|name| std::env::var(name).ok())
 }
@@ -138,13 +140,13 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     counted.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
 }
 
-/// Returns true if the launcher uses PMI.
+/// Returns true if the launcher sets the environment variables of PMI (process management interface).
 fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some_and(|(size, ..)| *size == "PMI_SIZE")
 }
 
-/// Returns true if `srun` started this process. Checking that the variables of a job step exist is not enough, because
-/// a batch script is itself a job step.
+/// Returns true if `srun` started this process. It is not enough to check that the environment variables of a Slurm job
+/// step exist, because a batch script is itself a job step.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let Started::Several(ranks) = started(get) else { return false };
     let is_step = ranks.is_some() && number(get, "SLURM_STEP_NUM_TASKS") == ranks;

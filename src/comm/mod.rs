@@ -48,13 +48,14 @@ use shm::SharedSums;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Communicator of this process; empty until [`Comm::open`] has set it. It is global so that the panic hook can use it.
+/// Communicator of this process; empty until [`Comm::open`] has set it. It is a global variable so that the panic hook
+/// can use it.
 static OPEN: OnceLock<Comm> = OnceLock::new();
 
 /// Memory in bytes that MPI allocates when it starts. Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks
 /// on a machine.
 const MPI_AT_START: u64 = 8 << 20;
-/// Memory in bytes that MPI may allocate later for each rank of the same machine that sends messages.
+/// Memory in bytes that MPI may allocate later for each rank of the machine from which it receives messages.
 const MPI_PER_PEER: u64 = 1 << 20;
 
 /// Communicator: the handle through which this process reaches the other ranks of its job. It is cheap to clone.
@@ -66,7 +67,8 @@ pub enum Comm {
     Mpi(Arc<mpi::Ranks>),
 }
 
-/// Rank of a process among all processes and on its machine, and the numbers of ranks and machines.
+/// Position of a rank in the job: its rank among all processes, its rank on its machine, and the numbers of ranks and
+/// machines.
 #[derive(Debug, Clone, Copy)]
 struct RankPosition {
     rank: usize,
@@ -76,7 +78,7 @@ struct RankPosition {
     nodes: usize,
 }
 
-/// Position of the rank in a job of one rank.
+/// Position of the only rank of a job.
 const ALONE: RankPosition = RankPosition { rank: 0, ranks: 1, local_rank: 0, local_ranks: 1, nodes: 1 };
 
 /// Reduction operation of [`Comm::all_sum`], [`Comm::all_max`] and [`Comm::all_min`].
@@ -88,17 +90,17 @@ pub(crate) enum Combine {
 }
 
 impl Comm {
-    /// Maximum number of bytes that one collective operation allocates in addition to its arguments and results.
-    /// [`Comm::set_scratch`] can lower it. If ranks communicate through shared memory, it is the limit for all ranks
-    /// of the machine together. [`Comm::exchange`] has its own limit: [`MessageLimits::bytes`].
+    /// Default limit, in bytes, on the memory that one collective operation allocates in addition to its arguments and
+    /// results. [`Comm::set_scratch`] can lower it. If ranks communicate through shared memory, it is the limit for all
+    /// ranks of the machine together. [`Comm::exchange`] has its own limit: [`MessageLimits::bytes`].
     pub const SCRATCH: usize = 16 << 20;
 
     /// Number of elements per broadcast in [`Self::broadcast_numbers`] and similar operations on long arrays.
     pub const PIECE: usize = 1 << 18;
 
-    /// Estimates the memory of MPI in one process, in bytes, with `local_ranks` ranks per machine: the memory that it
-    /// allocates when it starts, and later. Plans that are made before MPI starts use this estimate. No tested MPI
-    /// needed more, but a network with its own buffers may need more.
+    /// Estimates the memory, in bytes, that MPI takes in one process with `local_ranks` ranks per machine: first the
+    /// memory that MPI allocates when it starts, then the memory that it allocates later. Plans that are made before
+    /// MPI starts use this estimate. No tested MPI needed more, but a network with its own buffers may need more.
     pub fn expected_bytes(local_ranks: usize) -> [u64; 2] {
         [MPI_AT_START, local_ranks as u64 * MPI_PER_PEER]
     }
@@ -108,8 +110,8 @@ impl Comm {
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if several processes were started but can't connect, because the build
-    /// lacks the feature `mpi` or the launcher belongs to another MPI. Without this error, all these processes would
-    /// write to one workdir.
+    /// lacks the feature `mpi` or the launcher belongs to another MPI. If they ran on without connecting, they would
+    /// all write to one workdir.
     pub fn open() -> Result<Comm> {
         static OPENING: Mutex<()> = Mutex::new(());
         let _once = OPENING.lock();
@@ -130,15 +132,15 @@ impl Comm {
         Ok(OPEN.get_or_init(|| comm).clone())
     }
 
-    /// Finalises MPI. All ranks must call this, at the end of `main` and on the thread that initialised MPI. Messages
-    /// that have not been received are dropped.
+    /// Finalises MPI. All ranks must call this function at the end of `main`, on the thread that initialised MPI.
+    /// Messages that have not been received are dropped.
     pub fn close(&self) {
         if let Comm::Mpi(ranks) = self {
             ranks.close();
         }
     }
 
-    /// Returns the MPI handle; `None` if this is the only rank.
+    /// Returns the MPI handle; `None` if this process is the only rank.
     fn several(&self) -> Option<&Arc<mpi::Ranks>> {
         match self {
             Comm::Solo => None,
@@ -186,8 +188,8 @@ impl Comm {
         self.several().map_or(0, |ranks| ranks.taken() + self.local_ranks() as u64 * MPI_PER_PEER)
     }
 
-    /// Returns the memory that MPI allocated during its initialisation, in bytes; maximum over the ranks. It includes
-    /// the memory that other threads of the process allocated meanwhile.
+    /// Returns the memory, in bytes, that MPI allocated during its initialisation; the maximum over the ranks. It
+    /// includes the memory that other threads of the process allocated at the same time.
     pub fn taken(&self) -> u64 {
         self.several().map_or(0, |ranks| ranks.taken())
     }
@@ -229,9 +231,9 @@ impl Comm {
         all
     }
 
-    /// Passes the numbers of every rank to `take(rank, numbers)`, divided into slices of any length. It allocates at
-    /// most [`Comm::SCRATCH`] bytes, while [`Comm::all_gather`] allocates memory for the data of all ranks.
-    /// Collective.
+    /// All-gather with little memory: passes the numbers of every rank to `take(rank, numbers)`, divided into slices of
+    /// any length. Allocates at most [`Comm::SCRATCH`] bytes, while [`Comm::all_gather`] allocates memory for the data
+    /// of all ranks. Collective.
     pub fn gather_each<T: Number>(&self, mine: &[T], mut take: impl FnMut(usize, &[T])) {
         match self {
             Comm::Solo => take(0, mine),
@@ -291,9 +293,9 @@ impl Comm {
         share::of(rank, self.ranks(), len)
     }
 
-    /// Sums an array over the ranks (reduce-scatter). Writes the sums, which saturate at the type's maximum, to this
-    /// rank's share: `values[share(len)]`. Other elements are unspecified afterwards. Each rank sends and receives
-    /// somewhat less data than the size of the array. Collective.
+    /// Sums the arrays `values` of all ranks (reduce-scatter). Writes the sums, which saturate at the type's maximum,
+    /// to this rank's share: `values[share(len)]`. Other elements are unspecified afterwards. Each rank sends and
+    /// receives somewhat less data than the size of the array. Collective.
     pub fn reduce_scatter<T: Summand>(&self, values: &mut [T]) {
         if let Comm::Mpi(ranks) = self {
             // Each rank sends all elements except its own share.
@@ -317,8 +319,8 @@ impl Comm {
         }
     }
 
-    /// Sums an array over the ranks and stores the sums on rank 0. Sums saturate at `u64::MAX`. The arrays of other
-    /// ranks are unspecified afterwards. Collective.
+    /// Sums the arrays `values` of all ranks, and stores the sums on rank 0. Sums saturate at `u64::MAX`. The arrays of
+    /// other ranks are unspecified afterwards. Collective.
     pub fn reduce_to_root(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             match SharedSums::open(ranks, size_of_val(values)) {
@@ -334,14 +336,14 @@ impl Comm {
         }
     }
 
-    /// Runs `work` on every rank and exchanges many-to-many messages of bounded size meanwhile. Collective.
+    /// Runs `work` on every rank. Meanwhile, every rank can send messages of bounded size to every rank. Collective.
     ///
     /// `work` runs on its own thread, may start more threads, and sends messages through the [`Outbox`]. `take(from,
     /// words)` is called for every message that arrives, concurrently on `limits.takers` threads. Messages from the
     /// same rank may be processed in any order. A message of a rank to itself is processed by the sending thread.
     /// Sending threads copy messages into shared memory or pass them to MPI. The call returns when `work` has returned
-    /// on every rank and `take` has processed all messages to this rank. Receiving never waits for sending, so no
-    /// order of sends can deadlock. `take` must not wait for anything that `work` does.
+    /// on every rank and `take` has processed all messages to this rank. Receiving never waits for sending, so no order
+    /// of sends can deadlock. `take` must not wait for anything that `work` does.
     ///
     /// # Errors
     /// The error of `take` or `work`, as soon as `work` has returned. After a failure, sends return an error. The
@@ -359,9 +361,9 @@ impl Comm {
         }
     }
 
-    /// Opens links between all ranks for rounds of messages. A link from one rank to another can have up to `link`
-    /// bytes in flight. All ranks must pass the same `link`, from 256 to 2^30. Values above 2 MiB do not make rounds
-    /// of long messages faster. The rounds must be dropped before [`Comm::close`]. Collective.
+    /// Opens links between all ranks for rounds of messages. Each link from one rank to another can have up to `link`
+    /// bytes in flight. All ranks must pass the same `link`, from 256 to 2^30. Values above 2 MiB do not make rounds of
+    /// long messages faster. The returned [`Rounds`] must be dropped before [`Comm::close`]. Collective.
     pub fn rounds(&self, link: usize) -> Rounds {
         Rounds::open(self.rank(), self.ranks(), self.several(), link)
     }
@@ -379,7 +381,7 @@ impl Comm {
     }
 
     /// Sends a small message (a few KiB) to rank `to`, which may be this rank, without waiting for the receiver.
-    /// Messages between two ranks arrive in order.
+    /// Messages from one rank to another arrive in order.
     pub fn send(&self, to: usize, message: &[u8]) {
         match self {
             Comm::Solo => MESSAGES.lock().push_back(message.to_vec()),
@@ -387,8 +389,8 @@ impl Comm {
         }
     }
 
-    /// Returns the next message to this rank as (sender, message), or `None` if none has arrived. Call it regularly
-    /// while messages may arrive, because MPI buffers them in its memory until they are received.
+    /// Returns the next message to this rank as (sender, message), or `None` if no message has arrived. Call it
+    /// regularly while messages may arrive, because MPI keeps them in its memory until they are received.
     pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match self {
             Comm::Solo => MESSAGES.lock().pop_front().map(|message| (0, message)),
@@ -404,15 +406,15 @@ impl Comm {
         }
     }
 
-    /// Waits until every rank has called this function, but at most for the time `at_most`. Calls `meanwhile`
-    /// repeatedly while it waits. It is only for ending a job: no collective operation may follow.
+    /// Waits until every rank has called this function, but at most for the time `at_most`. While it waits, it calls
+    /// `meanwhile` repeatedly. It is only for ending a job: no collective operation may follow.
     fn barrier_within(&self, at_most: std::time::Duration, meanwhile: &dyn Fn()) {
         if let Comm::Mpi(ranks) = self {
             ranks.barrier_within(at_most, meanwhile);
         }
     }
 
-    /// Sets the chunk size of collective operations in bytes (at least 16). Every rank must set the same size. Tests
+    /// Sets the chunk size of collective operations, in bytes (at least 16). Every rank must set the same size. Tests
     /// set a small size, so that even little data is transferred in several chunks.
     pub fn set_chunk(&self, bytes: usize) {
         if let Comm::Mpi(ranks) = self {

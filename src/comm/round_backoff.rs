@@ -1,25 +1,25 @@
-//! Back-off for waits for other ranks, most of which end within microseconds.
+//! Back-off for a rank that waits for other ranks. Most of these waits end within microseconds.
 //!
-//! A waiting rank does not check for stop signals; neither does any collective operation. The rank that notices the
-//! signal ends the job, and with it the waiting ranks.
+//! A waiting rank does not check for stop signals, and neither does any collective operation. The rank that notices the
+//! signal ends the job on all ranks.
 
 use crate::process::backoff::{Backoff, cores_are_shared};
 use crate::process::host::cores_at_hand;
 
-/// Number of polls of shared memory before a waiting rank yields its core, if every rank of the machine has a core. So
-/// many polls take some 50 µs.
+/// Number of polls of shared memory before a waiting rank yields its core, provided that every rank of the machine has
+/// a core. They take some 50 µs.
 const SPINS: u32 = 1000;
 /// Number of polls of MPI before a waiting rank yields its core. Each poll runs MPI's progress engine, so more polls
 /// would keep the core from other ranks and threads for too long.
 const CALLS: u32 = 8;
 
-/// Factor by which [`RoundBackoff::poll_longer`] multiplies the number of polls. A rank then polls shared memory for
-/// some 3 ms.
+/// Factor by which [`RoundBackoff::poll_longer`] multiplies the number of polls before a rank yields its core. A rank
+/// then polls shared memory for some 3 ms.
 const AWAKE: u32 = 64;
 
-/// Back-off for waits in rounds of messages. It first polls without pause, and then yields and sleeps like
-/// [`Backoff`]. It skips the first phase if the machine has more ranks than cores, or if other programs keep the cores
-/// busy.
+/// Back-off for waits in rounds of messages. A waiting rank first polls without pause, and then yields its core and
+/// sleeps like [`Backoff`]. It skips the first phase if the machine has more ranks than cores, or if other programs
+/// keep the cores busy.
 pub(super) struct RoundBackoff {
     spins: u32,
     polls: u32,
@@ -45,7 +45,7 @@ impl RoundBackoff {
         }
     }
 
-    /// Makes later waits poll longer before they yield the core, unless there are more ranks than cores.
+    /// Makes a waiting rank poll longer before it yields its core, unless the machine has more ranks than cores.
     pub(super) fn poll_longer(&mut self) {
         self.spins *= AWAKE;
     }

@@ -18,19 +18,19 @@ use crate::process::traffic;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Minimum and maximum number of bytes that a link may have in flight. The maximum is due to MPI, whose counts are
-/// 32-bit signed integers.
+/// Minimum and maximum number of bytes that a link from one rank to another may have in flight. The maximum is due to
+/// MPI, whose counts are 32-bit signed integers.
 const LINK_BYTES: [usize; 2] = [256, 1 << 30];
-/// Memory in bytes, in addition to the messages, of the MPI links between two ranks: headers and requests.
+/// Memory in bytes that MPI links between two ranks take in addition to the messages: for headers and requests.
 const PEER_BYTES: u64 = 512;
 
-/// Callback `take(from, words)` that receives words from rank `from`, in the order in which they were sent.
+/// Callback `take(from, words)` that receives words from rank `from`, in the order in which that rank sent them.
 type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
 
 /// Links of this rank to all other ranks: through shared memory if all ranks are on one machine, else through MPI.
 struct RoundLinks {
     slots: Box<dyn LinkSlots>,
-    /// For each rank, the number of bytes in the message to that rank that is being filled.
+    /// For each rank, the number of bytes that the next message to that rank contains so far.
     filled: Vec<usize>,
     backoff: RoundBackoff,
 }
@@ -45,8 +45,8 @@ impl RoundLinks {
         RoundLinks { slots, filled: vec![0; place.ranks], backoff }
     }
 
-    /// Appends as many words as fit to the current message to rank `to`, and sends the message if it is full. Returns
-    /// the number of words appended.
+    /// Appends as many of `words` as fit to the current message to rank `to`, and sends the message if it is full.
+    /// Returns the number of words appended.
     fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let (capacity, filled) = (self.slots.capacity(), &mut self.filled[to]);
         let count = ((capacity - *filled) / size_of::<T>()).min(words.len());
@@ -60,8 +60,7 @@ impl RoundLinks {
         count
     }
 
-    /// Ends the round towards rank `to` by sending the last message. Returns false if no slot (message buffer) is
-    /// free.
+    /// Sends this rank's last message of the round to rank `to`. Returns false if no slot (message buffer) is free.
     fn end(&mut self, to: usize) -> bool {
         let ended = self.slots.publish(to, self.filled[to], true);
         if ended {
@@ -85,7 +84,8 @@ impl RoundLinks {
         Ok((true, last))
     }
 
-    /// Restarts the back-off if there was progress (`moved`), else performs one step of it.
+    /// Restarts the back-off of a waiting rank if there was progress (`moved`). Otherwise performs one step of the
+    /// back-off.
     fn wait_unless(&mut self, moved: bool) {
         if moved {
             self.backoff.reset();
@@ -113,18 +113,18 @@ pub struct Rounds {
     open_from: Vec<usize>,
     /// Ranks to which this rank has not sent its last message of the current round yet.
     open_to: Vec<usize>,
-    /// Whether a round is in progress or has failed. It stays true after a failure.
+    /// Whether a round of messages is in progress or has failed. It stays true after a failure.
     unfinished: bool,
 }
 
 impl Rounds {
-    /// Opens links from this rank to each other rank, with up to `link` bytes in flight on each.
+    /// Opens links from rank `rank` to each other rank. Each link can have up to `link` bytes in flight.
     pub(super) fn open(rank: usize, ranks: usize, others: Option<&Arc<Ranks>>, link: usize) -> Rounds {
         let links = others.map(|ranks| RoundLinks::open(ranks, link));
         Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
     }
 
-    /// Returns the maximum memory in bytes of the links on one of `ranks` ranks on `nodes` machines, if each link may
+    /// Returns the maximum memory, in bytes, of the links on one of `ranks` ranks on `nodes` machines, if each link may
     /// have `link` bytes in flight. On one machine, a rank's memory includes its links in both directions, because the
     /// kernel counts shared memory for each process that touches it.
     pub fn bytes(link: usize, ranks: usize, nodes: usize) -> u64 {
@@ -136,9 +136,9 @@ impl Rounds {
         }
     }
 
-    /// Makes every later wait poll for some milliseconds before it yields the core, if each rank of the machine has a
-    /// core. It is for ranks that wait while their GPUs compute: a sleeping rank would wake too late to keep up with
-    /// the others.
+    /// Makes a waiting rank poll for some milliseconds before it yields its core, provided that each rank of the
+    /// machine has a core. It is for ranks that wait while their GPUs compute: a sleeping rank would wake too late to
+    /// keep up with the others.
     pub fn poll_longer(&mut self) {
         self.links.iter_mut().for_each(|links| links.backoff.poll_longer());
     }
@@ -205,7 +205,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Writes as many words as fit to the link to rank `to`. Returns the number of words written.
+    /// Appends as many of `words` as fit to the current message to rank `to`. Returns the number of words appended.
     fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let pushed = self.links.as_mut().map_or(words.len(), |links| links.push(to, words));
         if pushed > 0 {
@@ -214,12 +214,12 @@ impl Rounds {
         pushed
     }
 
-    /// Passes the words that this rank sends to itself to `take`.
+    /// Passes `words`, which this rank sends to itself, to `take`.
     fn take_own<T>(&self, take: TakeWords<'_, T>, words: &[T]) -> Result<()> {
         if words.is_empty() { Ok(()) } else { take(self.rank, words) }
     }
 
-    /// Passes the words of arrived messages to `take`. Returns true if any message had arrived.
+    /// Passes the words of all messages that have arrived to `take`. Returns true if any message had arrived.
     fn pull<T: Number>(&mut self, take: TakeWords<'_, T>) -> Result<bool> {
         let (mut moved, mut at) = (false, 0);
         while let (Some(links), Some(&from)) = (&mut self.links, self.open_from.get(at)) {
@@ -243,7 +243,7 @@ impl Drop for Rounds {
     }
 }
 
-/// A round in progress. Methods that send also receive, so no order of sends can deadlock.
+/// A round of messages in progress. Methods that send also receive, so no order of sends can deadlock.
 pub struct Round<'a, T> {
     rounds: &'a mut Rounds,
     kind: PhantomData<T>,
@@ -278,8 +278,8 @@ impl<T: Number> Round<'_, T> {
         Ok(())
     }
 
-    /// Ends the round. Calls `take(from, words)` for arriving words, and returns when this rank has received all words
-    /// that any rank sent to it.
+    /// Ends the round of messages. Calls `take(from, words)` for arriving words, and returns when this rank has
+    /// received all words that any rank sent to it.
     ///
     /// # Errors
     /// Errors of [`Self::send`].
@@ -289,7 +289,7 @@ impl<T: Number> Round<'_, T> {
         self.flow(&mut rest, &mut take)
     }
 
-    /// Sends the remaining words `rest[r]` to each rank `r`, and receives words until the round ends.
+    /// Sends the remaining words `rest[r]` to each rank `r`. Receives words until the round ends.
     fn flow(&mut self, rest: &mut [&[T]], take: TakeWords<'_, T>) -> Result<()> {
         let rounds = &mut *self.rounds;
         loop {

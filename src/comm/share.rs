@@ -24,8 +24,8 @@ impl Summand for u64 {
     }
 }
 
-/// Granularity of shares: the number of 4-byte elements in a cache line. The length of a share is a multiple of it,
-/// except at the end of the array.
+/// Granularity of the ranks' shares of an array, in elements: the length of a share is a multiple of it, except at the
+/// end of the array. 16 elements of 4 bytes fill a cache line.
 pub(super) const GRAIN: usize = 16;
 
 /// Returns the share of `rank`, one of `ranks` ranks, in an array of `len` elements.

@@ -1,4 +1,4 @@
-//! Tests of a job of one process.
+//! Tests of communication in a job of one process.
 
 use super::*;
 

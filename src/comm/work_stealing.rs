@@ -5,9 +5,9 @@ use super::{Comm, SharedCounters};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Shared counters for work stealing: for each rank's share, the number of work items taken from its front and from
-/// its end. A rank takes items of its own share from the front. When its share is empty, it steals items from the end
-/// of other shares.
+/// Shared counters for work stealing. For each rank's share of the work, they count the items taken from its front and
+/// from its end. A rank takes items of its own share from the front. When no item is left there, it steals items from
+/// the end of other shares.
 pub struct WorkStealing {
     words: StealingCounters,
     rank: usize,
@@ -15,29 +15,29 @@ pub struct WorkStealing {
     passes: AtomicU64,
 }
 
-/// Memory of the counters, one 64-bit word for each rank.
+/// Memory of the work-stealing counters, one 64-bit word for each rank.
 enum StealingCounters {
     #[cfg(feature = "testing")]
     Within(std::sync::Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
 
-/// Number of bits of each of the two counters in a word.
+/// Number of bits of each of the two counters in a 64-bit word: items taken from the front and from the end of a share.
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
 impl WorkStealing {
-    /// Maximum number of work items in a share.
+    /// Maximum number of work items in a rank's share.
     pub const MOST: u64 = MASK;
 
-    /// Opens the counters of the ranks of `comm`. Returns `None` if there is only one rank or the ranks can't share
-    /// memory. Collective.
+    /// Creates the work-stealing counters of the ranks of `comm`. Returns `None` if there is only one rank or the ranks
+    /// can't share memory. Collective.
     pub fn open(comm: &Comm) -> Option<WorkStealing> {
         let words = StealingCounters::Shared(comm.shared_counters(1)?);
         Some(WorkStealing { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
     }
 
-    /// Creates the counters of `ranks` ranks within this process, for tests.
+    /// Creates the work-stealing counters of `ranks` simulated ranks within this process, for tests.
     #[cfg(feature = "testing")]
     pub fn within(ranks: usize) -> Vec<WorkStealing> {
         let words: std::sync::Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
@@ -50,8 +50,8 @@ impl WorkStealing {
         (0..ranks).map(of).collect()
     }
 
-    /// Begins the next pass, in which every work item is taken once. All ranks must begin the same number of passes.
-    /// No rank may begin a pass before all ranks have ended the previous one.
+    /// Begins the next pass over the work items. A pass takes every item once. All ranks must begin the same number of
+    /// passes. No rank may begin a pass before all ranks have ended the previous one.
     pub fn begin(&self) -> Pass<'_> {
         Pass { stealing: self, number: (self.passes.fetch_add(1, Relaxed) + 1) & 0xff }
     }
@@ -71,27 +71,27 @@ impl fmt::Debug for WorkStealing {
     }
 }
 
-/// One pass over the work items of all ranks. A share has at most [`WorkStealing::MOST`] items.
+/// One pass over the work items of all ranks. Each rank's share has at most [`WorkStealing::MOST`] items.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'c> {
     stealing: &'c WorkStealing,
     number: u64,
 }
 
-/// State of a rank's share: the number of items taken from its front and from its end.
+/// State of a rank's share of the work: the number of items taken from its front and from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShareState {
-    /// Rank that owns the share.
+    /// Rank that owns the share of the work items.
     pub rank: usize,
-    /// Number of items taken from the front of the share.
+    /// Number of work items taken from the front of the share.
     pub front: u64,
-    /// Number of items taken from the end of the share.
+    /// Number of work items taken from the end of the share.
     pub back: u64,
 }
 
 impl Pass<'_> {
-    /// Takes the next item of this rank's own share, which has `len` items. Returns the 0-based index of the item in
-    /// the share, or `None` if no item is left.
+    /// Takes the next work item of this rank's own share, which has `len` items. Returns the 0-based index of the item
+    /// in the share, or `None` if no item is left.
     pub fn take(&self, len: u64) -> Option<u64> {
         let word = self.stealing.word(self.stealing.rank);
         // No other data is published through the counter, so relaxed ordering is enough.
@@ -108,8 +108,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Returns the state of the share with the most remaining items among the other ranks, or `None` if all are empty.
-    /// `len(rank)` is the number of items in the share of `rank`.
+    /// Returns the state of the share with the most work items left among the shares of the other ranks, or `None` if
+    /// none of them has any. `len(rank)` is the number of items in the share of `rank`.
     pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<ShareState> {
         let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
@@ -119,7 +119,7 @@ impl Pass<'_> {
         left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
     }
 
-    /// Steals the last remaining item of another rank's share. Returns false, without stealing, if an item of the
+    /// Steals the last remaining work item of another rank's share. Returns false, without stealing, if an item of that
     /// share was taken since [`Self::most_left`] returned this `ShareState`.
     pub fn help(&self, ShareState { rank, front, back }: ShareState) -> bool {
         let word = self.stealing.word(rank);
@@ -132,8 +132,8 @@ impl Pass<'_> {
         (self.number << (2 * COUNT)) | (back << COUNT) | front
     }
 
-    /// Decodes a word into the two counters: items taken from the front, and items taken from the end. A word of an
-    /// earlier pass counts as zeros, because no item of the share was taken in this pass.
+    /// Decodes a 64-bit word into the two counters of a share: work items taken from the front, and work items taken
+    /// from the end. A word of an earlier pass counts as zeros, because no item of the share was taken in this pass.
     fn counts(&self, word: u64) -> [u64; 2] {
         if word >> (2 * COUNT) == self.number { [word & MASK, (word >> COUNT) & MASK] } else { [0, 0] }
     }

@@ -30,8 +30,8 @@ pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
 }
 
 impl Ranks {
-    /// Makes one MPI call under the mutex that serialises them. `name` is the MPI function, for the error message. A
-    /// failure ends the job on all ranks.
+    /// Makes the MPI call `call`. A mutex serialises all MPI calls. `name` is the MPI function, for the error message.
+    /// A failure ends the job on all ranks.
     pub(super) fn call(&self, name: &str, call: impl FnOnce() -> c_int) {
         let status = {
             let _alone = self.lock_calls();
@@ -50,7 +50,8 @@ impl Ranks {
         request
     }
 
-    /// Returns true if the operation of `request` is complete. Once it has returned true, all later calls do so, too.
+    /// Returns true if the MPI operation of `request` is complete. Once it has returned true, all later calls do so,
+    /// too.
     pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
         let mut done: c_int = 0;
         // SAFETY: the request is one that MPI returned, or null, which counts as done.
@@ -58,7 +59,7 @@ impl Ranks {
         done != 0
     }
 
-    /// Waits until the operation of `request` is complete.
+    /// Waits until the MPI operation of `request` is complete.
     pub(super) fn wait(&self, mut request: ffi::MPI_Request) {
         let mut backoff = Backoff::default();
         while !self.test(&mut request) {
@@ -66,7 +67,7 @@ impl Ranks {
         }
     }
 
-    /// Prints the name and the error of a failed MPI call, and ends the job.
+    /// Prints which MPI call failed and why, and ends the job.
     fn failed(&self, name: &str, status: c_int) -> ! {
         let mut text = [0u8; 1024];
         let mut length: c_int = 0;

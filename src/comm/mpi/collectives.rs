@@ -1,4 +1,4 @@
-//! Collective operations on small data. Data is transferred in chunks, because MPI counts are 32-bit integers.
+//! Collective operations on small data. The data is transferred in chunks, because MPI counts are 32-bit integers.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -37,8 +37,8 @@ impl Ranks {
         self.wait(request);
     }
 
-    /// Passes the bytes of all ranks to `take(rank, bytes)`, in chunks whose lengths are multiples of `size`.
-    /// Collective.
+    /// All-gather: passes the bytes of all ranks to `take(rank, bytes)`, in chunks whose lengths in bytes are multiples
+    /// of `size`. Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];

@@ -7,15 +7,16 @@ use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// Time after which rank 0 warns that MPI is still waiting for ranks.
+/// Time after which rank 0 prints a warning that MPI is still waiting for ranks.
 const WARN_AFTER: Duration = Duration::from_secs(60);
 /// Default time limit for the start of MPI in seconds; 0 means no limit. The environment variable `GPUGRAPH_MPI_START`
 /// overrides it. With thousands of ranks the start takes minutes.
 const DEFAULT_LIMIT: u64 = 15 * 60;
-/// Additional time limit for ranks other than 0, so that rank 0 prints the error first.
+/// Additional time limit for the start of MPI on ranks other than 0, so that rank 0 prints the error first.
 const FOLLOWER_WAIT: Duration = Duration::from_secs(5);
 
-/// Starts the watchdog. Dropping the returned sender stops it, so drop it once MPI has started.
+/// Starts the watchdog of MPI's start. Dropping the returned sender stops the watchdog, so drop it once MPI has
+/// started.
 pub(super) fn watch() -> Option<Sender<()>> {
     let get = |name: &str| std::env::var(name).ok();
     let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_LIMIT);

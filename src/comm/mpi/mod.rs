@@ -30,21 +30,21 @@ const CHUNK: usize = super::Comm::SCRATCH / 4;
 /// MPI connection of this process to all ranks of the job.
 pub struct Ranks {
     place: RankPosition,
-    /// Mutex held during every call to MPI.
+    /// Mutex that a thread holds during every call to MPI.
     calls: Mutex<()>,
-    /// Communicator of collective operations. Each kind of operation has its own communicator, so that it never sees
-    /// messages of another kind.
+    /// MPI communicator of collective operations. Each kind of operation has its own communicator, so that it never
+    /// receives messages of another kind.
     collective: Communicator,
     messages: Communicator,
     point_to_point: Communicator,
     ending: Communicator,
     small: Mutex<point_to_point::PointToPoint>,
     chunk: AtomicUsize,
-    /// Number of exchanges that have begun. It determines the MPI tag of an exchange.
+    /// Number of exchanges of messages that have begun. It determines the MPI tag of an exchange.
     exchanges: AtomicUsize,
     /// Number of times that links for rounds of messages were opened. It determines the MPI tag of the links.
     rounds: AtomicUsize,
-    /// Whether an exchange ended while its messages were still in flight.
+    /// Whether an exchange of messages ended while some of its messages were still in flight.
     broken: AtomicBool,
     closed: AtomicBool,
     /// Memory that MPI allocated during its initialisation, in bytes; maximum over the ranks.
@@ -58,8 +58,8 @@ impl std::fmt::Debug for Ranks {
 }
 
 impl Ranks {
-    /// Initialises MPI. `expected` is the number of ranks according to the launcher, if known. Returns `None` if there
-    /// is only one rank.
+    /// Initialises MPI. `expected` is the number of ranks that the launcher reports, if any. Returns `None` if there is
+    /// only one rank.
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         let before = os::own_memory();
         let _starting = init_watchdog::watch();
@@ -158,8 +158,8 @@ impl Ranks {
         self.call("MPI_Finalize", || unsafe { ffi::MPI_Finalize() });
     }
 
-    /// Waits until all ranks have called this function, but at most for the time `at_most`. Calls `meanwhile`
-    /// repeatedly while it waits.
+    /// Waits until all ranks have called this function, but at most for the time `at_most`. While it waits, it calls
+    /// `meanwhile` repeatedly.
     pub(super) fn barrier_within(&self, at_most: Duration, meanwhile: &dyn Fn()) {
         let until = Instant::now() + at_most;
         let mut request = self.begin_barrier(self.ending);
@@ -193,7 +193,7 @@ impl Ranks {
         std::process::exit(code.into());
     }
 
-    /// Locks the mutex of MPI calls. No other thread calls MPI until the returned guard is dropped.
+    /// Locks the mutex that serialises MPI calls. No other thread calls MPI until the returned guard is dropped.
     fn lock_calls(&self) -> parking_lot::MutexGuard<'_, ()> {
         self.calls.lock()
     }

@@ -11,8 +11,8 @@ use std::ffi::c_int;
 #[derive(Default)]
 pub(super) struct PointToPoint {
     leaving: Vec<(Request, Box<[u8]>)>,
-    /// The message that is being received, if any: (request, sender, buffer). Messages are received one at a time, so
-    /// that messages from the same rank stay in order.
+    /// The message that this rank is receiving, if any: (request, sender, buffer). Messages are received one at a time,
+    /// so that messages from the same rank stay in order.
     arriving: Option<(Request, usize, Vec<u8>)>,
 }
 

@@ -1,5 +1,5 @@
-//! Transport of the messages of an exchange through MPI, with a pool of receive buffers for messages from any rank. It
-//! also detects when all messages have arrived.
+//! Exchanges messages through MPI, with a pool of receive buffers for messages from any rank. Also detects when all
+//! messages have arrived.
 //!
 //! Sends are synchronous (`MPI_Issend`): a send completes only after its receiver has begun to receive it, so messages
 //! do not accumulate in MPI's own memory. Receives are posted in advance, from any source. After its last message, a
@@ -25,7 +25,7 @@ struct MessagePool<'a> {
     messages: Mutex<Messages>,
 }
 
-/// Messages that a rank has in flight, and message counts.
+/// Messages that this rank is sending and receiving in an exchange, and counts of messages.
 struct Messages {
     leaving: Operations,
     arriving: Operations,
@@ -35,7 +35,8 @@ struct Messages {
     free: Vec<Vec<u32>>,
     /// Number of messages that this rank has sent to each rank.
     sent: Vec<u64>,
-    /// Number of messages that each rank sends to this rank. Valid when the request `counting` is complete.
+    /// Number of messages that each rank sends to this rank in the exchange. Valid once the request `counting` is
+    /// complete.
     coming: Vec<u64>,
     counting: Option<ffi::MPI_Request>,
     received: u64,
@@ -65,7 +66,7 @@ impl Operations {
         self.statuses.push(unsafe { std::mem::zeroed() });
     }
 
-    /// Removes all completed operations, and calls `done` with the buffer and the status of each.
+    /// Removes all completed MPI operations. Calls `done` with the buffer and the status of each of them.
     fn poll(&mut self, ranks: &Ranks, mut done: impl FnMut(Vec<u32>, &ffi::MPI_Status)) {
         if self.requests.is_empty() {
             return;
@@ -91,7 +92,7 @@ impl Operations {
 }
 
 impl Ranks {
-    /// Opens an exchange of messages through MPI, and posts its first receives. Collective.
+    /// Begins an exchange of messages through MPI, and posts its first receives. Collective.
     pub(in crate::comm) fn pool(&self, limits: MessageLimits) -> Result<Box<dyn Carrier + '_>> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(Error::internal("exchange messages between ranks", "the exchange before failed"));
@@ -119,7 +120,7 @@ impl Ranks {
 }
 
 impl MessagePool<'_> {
-    /// Posts a receive of a message from any rank into `buffer`, which has the size of the longest message.
+    /// Posts a receive of one message, from any rank, into `buffer`, which has the size of the longest message.
     fn accept(&self, messages: &mut Messages, mut buffer: Vec<u32>) {
         let (at, count) = (buffer.as_mut_ptr().cast(), self.limits.words as c_int);
         // SAFETY: the buffer has that many words, which stay in place, in `arriving`, until the operation is complete.
@@ -130,13 +131,13 @@ impl MessagePool<'_> {
         messages.arriving.push(request, buffer);
     }
 
-    /// Moves the buffers of completed sends to `free`.
+    /// Moves the buffers of completed sends to the list `free`, for reuse.
     fn poll_left(&self, messages: &mut Messages) {
         let Messages { leaving, free, .. } = messages;
         leaving.poll(self.ranks, |buffer, _| free.push(buffer));
     }
 
-    /// Moves received messages to `arrived`, and updates `complete`.
+    /// Moves messages that have been received to the list `arrived`, and updates the flag `complete`.
     fn poll(&self, messages: &mut Messages) {
         self.poll_left(messages);
         let Messages { arriving, arrived, received, .. } = messages;
@@ -201,8 +202,8 @@ impl Carrier for MessagePool<'_> {
 }
 
 impl Drop for MessagePool<'_> {
-    /// Cancels the receives that are still posted, because no more messages will arrive. After a failure it leaks the
-    /// buffers in flight instead, because MPI may use them until the job ends.
+    /// Cancels the receives that are still posted, because no more messages will arrive. If the exchange has failed,
+    /// leaks the buffers in flight instead, because MPI may use them until the job ends.
     fn drop(&mut self) {
         let messages = self.messages.get_mut();
         let Messages { leaving, arriving, sent, coming, complete, .. } = messages;

@@ -1,5 +1,5 @@
-//! Sums arrays over the ranks through MPI, for ranks that can't share memory. Each rank computes the sums of its
-//! share, a range of the array: every other rank sends it the elements of that range, and it adds up what it receives.
+//! Sums arrays over the ranks through MPI, for ranks that can't share memory. Each rank computes the sums of its share,
+//! which is a range of the array. Every other rank sends it the elements of that range.
 //!
 //! Communication has one step per other rank. At step t, rank r sends to rank r + t and receives from rank r - t
 //! (modulo the number of ranks), so each network link carries one stream. The data of a step is divided into chunks,
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Number of chunks in flight in each direction.
+/// Number of chunks that are in flight at once in each direction (sending and receiving).
 const WINDOW: usize = 4;
 
 /// A chunk of an array: the range of elements that this rank sends to rank `peer` or receives from it.
@@ -27,8 +27,8 @@ struct SharePiece {
 }
 
 impl Ranks {
-    /// Adds the values of all other ranks to this rank's share of `values` (the index range that it owns). Other
-    /// elements are unchanged.
+    /// Adds the values of all other ranks to the elements of `values` that this rank owns (its share). Other elements
+    /// are unchanged.
     pub(in crate::comm) fn add_shares<T: Number>(&self, values: &mut [T], add: impl Fn(T, T) -> T) {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
@@ -37,7 +37,8 @@ impl Ranks {
         self.flow(values, sends, receives, Some(vec![T::default(); capacity * WINDOW]), add);
     }
 
-    /// Copies the share of every rank (the index range that it owns) to each rank `r` for which `wants(r)` is true.
+    /// Copies the share of every rank (the elements of the array that it owns) to each rank `r` for which `wants(r)` is
+    /// true.
     pub(in crate::comm) fn gather_shares<T: Number>(&self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).filter(|&peer| wants(peer));
@@ -69,8 +70,8 @@ impl Ranks {
     }
 
     /// Sends and receives chunks of `values`, with several chunks in flight in each direction. If `scratch` is given,
-    /// received chunks are stored there and then added to the elements of `values`. Otherwise they overwrite the
-    /// elements. No element may be both sent and received.
+    /// received chunks are stored there and then added to the elements of `values`. Otherwise received chunks overwrite
+    /// the elements. No element may be both sent and received.
     fn flow<T: Number>(
         &self,
         values: &mut [T],

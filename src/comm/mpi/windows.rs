@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 const WINDOW: usize = 2;
 /// Number of 64-bit words in the header of a message.
 const HEADER: usize = 2;
-/// Smallest MPI tag that links use. Exchanges use the tags below it.
+/// Smallest MPI tag of messages on links. Exchanges of messages use the smaller tags.
 const TAG: usize = 2;
 
 /// A buffer for one message, with the MPI operation that sends or receives it.
@@ -41,7 +41,7 @@ struct MessageWindow {
 struct Windows {
     ranks: Arc<Ranks>,
     tag: c_int,
-    /// Maximum number of bytes of content in a message.
+    /// Maximum length of the content of a message, in bytes.
     capacity: usize,
     sending: Vec<MessageWindow>,
     receiving: Vec<MessageWindow>,
@@ -85,8 +85,8 @@ impl Windows {
         });
     }
 
-    /// Returns true if the buffer for the next message to rank `to` is free, because its previous message has been
-    /// sent.
+    /// Returns true if the buffer for the next message to rank `to` is free, because the message that it contained has
+    /// been sent.
     fn free(&mut self, to: usize) -> bool {
         let window = &mut self.sending[to];
         self.ranks.test(&mut window.slots[window.next].request)
@@ -158,8 +158,8 @@ impl LinkSlots for Windows {
         lines
     }
 
-    /// Cancels the receives that are still posted. After a failure it leaks all buffers instead, because MPI may use
-    /// them until the job ends.
+    /// Cancels the receives that are still posted. If a round has failed, leaks all buffers instead, because MPI may
+    /// use them until the job ends.
     fn close(&mut self, failed: bool) {
         if failed || self.ranks.closed.load(Ordering::SeqCst) {
             self.ranks.broken.store(true, Ordering::SeqCst);

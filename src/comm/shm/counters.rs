@@ -1,4 +1,4 @@
-//! Counters in shared memory that each rank of a machine publishes for the other ranks, without messages.
+//! Counters in shared memory through which the ranks of a machine tell each other numbers without messages.
 #![allow(unsafe_code)] // a view of shared memory
 
 use super::segment::SharedSegment;
@@ -6,7 +6,8 @@ use crate::comm::mpi::Ranks;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counters of each rank, initially zero, that all ranks of the machine can read at any time.
+/// Counters in shared memory, initially zero. Each rank sets its own counters, and all ranks of the machine can read
+/// them at any time.
 pub struct SharedCounters {
     segment: SharedSegment,
     rank: usize,
@@ -29,17 +30,16 @@ impl SharedCounters {
         self.of(self.rank)[which].store(number, Ordering::Release);
     }
 
-    /// Returns the last published value of counter `which` of rank `rank`.
+    /// Returns the value of counter `which` of rank `rank` that the rank published last.
     pub fn read(&self, rank: usize, which: usize) -> u64 {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
     /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. While it waits, it calls
-    /// `check_cancelled` repeatedly, and returns the error of that call, if any. Without this check it would wait
-    /// forever for the counter of a rank that has ended.
+    /// `check_cancelled` repeatedly, because a rank that has ended never changes its counter.
     ///
     /// # Errors
-    /// The error of `check_cancelled`.
+    /// The error that a call of `check_cancelled` returned.
     pub fn wait<E>(
         &self,
         rank: usize,

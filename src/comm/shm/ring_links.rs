@@ -20,26 +20,26 @@ const SLOT_BYTES: usize = 128 << 10;
 
 pub(in crate::comm) struct RingLinks {
     rings: Rings,
-    /// For each rank, the slot that is being filled with the next message to that rank.
+    /// For each rank, the slot (message buffer) that is being filled with the next message to that rank.
     filling: Vec<Option<RingSlot>>,
-    /// For each rank, the slot with the message from that rank that is being read.
+    /// For each rank, the slot (message buffer) from which that rank's message is being read.
     taking: Vec<Option<RingSlot>>,
     /// For each rank, the choice of store instructions for messages to that rank.
     stores: Vec<StorePolicy>,
-    /// Number of all-gathers of numbers so far.
+    /// Number of times that the ranks have all-gathered numbers so far.
     gathered: u64,
 }
 
 impl RingLinks {
-    /// Returns the size of a ring for a link with up to `link` bytes in flight. The ring has at least two slots, so
-    /// that one can be read while another is filled.
+    /// Returns the dimensions of a ring buffer for a link with up to `link` bytes in flight. The ring has at least two
+    /// slots (message buffers), so that one can be read while another is filled.
     pub(in crate::comm) fn size(link: usize) -> RingSize {
         let slots = (link / SLOT_BYTES).max(2);
         RingSize::new(slots, (link / slots / 64 * 64).saturating_sub(64).max(64))
     }
 
-    /// Opens links between all ranks, with up to `link` bytes in flight on each. Returns `None` on all ranks if the
-    /// ranks can't share memory. Collective.
+    /// Opens links between all ranks. Each link can have up to `link` bytes in flight. Returns `None` on all ranks if
+    /// the ranks can't share memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, link: usize) -> Option<RingLinks> {
         let (rings, count) = (Rings::open(ranks, RingLinks::size(link))?, ranks.position().ranks);
         let slots = || (0..count).map(|_| None).collect();
@@ -52,8 +52,8 @@ impl RingLinks {
         })
     }
 
-    /// Returns the slot that is being filled with the next message to rank `to`. If there is none, claims a free slot.
-    /// The result is `None` if the ring is full.
+    /// Returns the slot (message buffer) that is being filled with the next message to rank `to`. If there is none,
+    /// claims a free slot. The result is `None` if the ring is full.
     fn slot(&mut self, to: usize) -> &mut Option<RingSlot> {
         let slot = &mut self.filling[to];
         if slot.is_none() {

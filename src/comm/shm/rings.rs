@@ -17,11 +17,10 @@ use crate::error::Result;
 use crate::memory::bytes_of;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Size of a cache line in bytes. Each slot begins with one cache line, the header, for its turn and the length of its
-/// message.
+/// Size of a cache line in bytes. Each slot of a ring begins with one cache line, its header.
 const CACHE_LINE: usize = 64;
-/// Size in bytes of the area before the rings, at the start of a rank's partition of the shared memory: two cache
-/// lines of numbers that the rank publishes to all ranks.
+/// Size in bytes of the area at the start of a rank's partition of the shared memory, before its rings. The area has
+/// two cache lines of numbers that the rank shares with all ranks.
 const HEAD: usize = 2 * CACHE_LINE;
 /// Index of the turn in a slot's header. The turn is the sequence number that determines who may use the slot.
 const TURN: usize = 0;
@@ -33,61 +32,60 @@ const LAST: u64 = 1 << 63;
 /// words 0 and 1.
 const DONE: usize = 2;
 
-/// Dimensions of a ring: number of slots (message buffers) and size of a slot.
+/// Dimensions of a ring buffer: the number of slots (message buffers), and the size of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::comm) struct RingSize {
-    /// Number of slots.
     slots: u64,
-    /// Size of a slot in bytes, including its header.
+    /// Size of a slot (message buffer) in bytes, including its header.
     stride: u64,
 }
 
 impl RingSize {
-    /// Returns the dimensions of a ring of `slots` slots, each for messages of at least `capacity` bytes.
+    /// Returns the dimensions of a ring of `slots` slots, each with space for a message of at least `capacity` bytes.
     pub(in crate::comm) fn new(slots: usize, capacity: usize) -> RingSize {
         RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + capacity).next_multiple_of(CACHE_LINE) as u64 }
     }
 
-    /// Returns the maximum size in bytes of the shared memory that one of `ranks` ranks touches: its rings to and from
-    /// the other ranks, rounded up to pages, the head of the segment, and the beginning of each rank's partition.
+    /// Returns the maximum size, in bytes, of the shared memory that one of `ranks` ranks touches: its rings to and
+    /// from the other ranks, rounded up to pages, the head of the segment, and the beginning of each rank's partition.
     pub(in crate::comm) fn rank_bytes(&self, ranks: usize) -> u64 {
         let ranks = ranks as u64;
         2 * (ranks - 1) * self.slots * self.stride + segment::HEAD as u64 + 3 * ranks * segment::PAGE as u64
     }
 
-    /// Returns the size in bytes of a rank's partition of the segment: its rings to `ranks` - 1 ranks, and the
-    /// published numbers before them. Returns `None` if the size overflows.
+    /// Returns the size, in bytes, of a rank's partition of the shared memory: its rings to the `ranks` - 1 other
+    /// ranks, and the numbers before them that it shares with all ranks. Returns `None` if the size overflows.
     fn part(&self, ranks: usize) -> Option<usize> {
         let rings = self.slots.checked_mul(self.stride)?.checked_mul(ranks as u64 - 1)?;
         usize::try_from(rings).ok()?.checked_add(HEAD)
     }
 }
 
-/// Rings of a rank: one to each other rank, and one from each other rank.
+/// Ring buffers of one rank: one to each other rank, and one from each other rank.
 pub(in crate::comm) struct Rings {
     segment: SharedSegment,
     rank: usize,
     ranks: usize,
     size: RingSize,
-    /// Number of messages sent to each rank.
+    /// For each rank, the number of messages sent to it.
     sent: Vec<AtomicU64>,
-    /// Number of messages received from each rank.
+    /// For each rank, the number of messages received from it.
     taken: Vec<AtomicU64>,
     /// Rank from which the last message was received.
     last: AtomicUsize,
 }
 
-/// Exclusive access to a slot (a buffer for one message) of a ring.
+/// Exclusive access to a slot (message buffer) of a ring.
 pub(super) struct RingSlot {
-    /// The rank that writes to the ring.
+    /// The rank that writes messages to the ring.
     from: usize,
-    /// Byte offset of the slot in the partition of rank `from` of the shared memory.
+    /// Byte offset of the slot in the partition of the shared memory that belongs to rank `from`.
     at: usize,
     turn: u64,
 }
 
 impl Rings {
-    /// Opens rings between all ranks. Returns `None` on all ranks if the ranks can't share memory. Collective.
+    /// Opens ring buffers between all ranks. Returns `None` on all ranks if the ranks can't share memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, size: RingSize) -> Option<Rings> {
         let (rank, count) = (ranks.position().rank, ranks.position().ranks);
         let segment = SharedSegment::open(ranks, size.part(count)?)?;
@@ -100,19 +98,20 @@ impl Rings {
         self.size.stride as usize - CACHE_LINE
     }
 
-    /// Claims the slot for the next message to rank `to`; `None` if the ring is full.
+    /// Claims the slot (message buffer) for the next message to rank `to`. Returns `None` if the ring is full.
     pub(super) fn free_slot(&self, to: usize) -> Option<RingSlot> {
         self.claim(&self.sent[to], self.rank, to, 0)
     }
 
-    /// Claims the slot with the next message from rank `from`; `None` if no message has arrived.
+    /// Claims the slot (message buffer) with the next message from rank `from`. Returns `None` if no message has
+    /// arrived.
     pub(super) fn full_slot(&self, from: usize) -> Option<RingSlot> {
         self.claim(&self.taken[from], from, self.rank, 1)
     }
 
-    /// Claims the slot of the next message in the ring from rank `from` to rank `to`, and increments `next`, the
-    /// number of that message. With `full` = 0 it claims a free slot for writing, with `full` = 1 a slot that contains
-    /// its message for reading. Returns `None` if the slot is not in that state.
+    /// Claims the slot of message number `next` in the ring from rank `from` to rank `to`, and increments `next`. If
+    /// `full` is 0, the slot must be free, and is claimed for writing. If `full` is 1, the slot must contain that
+    /// message, and is claimed for reading. Returns `None` if the slot is not in the required state.
     fn claim(&self, next: &AtomicU64, from: usize, to: usize, full: u64) -> Option<RingSlot> {
         let RingSize { slots, stride } = self.size;
         let ring = (to + self.ranks - from - 1) % self.ranks;
@@ -141,38 +140,39 @@ impl Rings {
         unsafe { self.segment.view(slot.from, slot.at, CACHE_LINE / 8) }
     }
 
-    /// Returns the message buffer of a free slot, for writing.
+    /// Returns the message buffer of a free slot that was claimed for writing.
     pub(super) fn slot_mut<'a>(&'a self, slot: &'a mut RingSlot) -> &'a mut [u8] {
         // SAFETY: the turn of a claimed slot grants exclusive access to its owner.
         unsafe { self.segment.view_mut(slot.from, slot.at + CACHE_LINE, self.capacity()) }
     }
 
-    /// Returns the first `len` words of the message in a slot.
+    /// Returns the first `len` words of the message in a claimed slot.
     fn message<'a, T: crate::memory::Number>(&'a self, slot: &'a RingSlot, len: usize) -> &'a [T] {
         // SAFETY: as above; the sender wrote the message before it incremented the turn.
         unsafe { self.segment.view(slot.from, slot.at + CACHE_LINE, len) }
     }
 
-    /// Returns (words, length, last) of a full slot: the whole buffer as words, the length of the message in bytes,
-    /// and whether the message ends a round.
+    /// Returns (words, length, last) for a slot that contains a message: the whole message buffer, the length of the
+    /// message in bytes, and whether it is the last message of a round.
     pub(super) fn content<'a>(&'a self, slot: &'a RingSlot) -> (&'a [u64], usize, bool) {
         let length = self.header(slot)[LENGTH].load(Ordering::Relaxed);
         (self.message(slot, self.capacity() / 8), (length & !LAST) as usize, length & LAST != 0)
     }
 
-    /// Sends the first `bytes` bytes of a slot as a message, by passing the slot to its reader. `last` marks the last
-    /// message of a round.
+    /// Sends the message in the first `bytes` bytes of a slot, by passing the slot to the reader of the ring. `last`
+    /// marks the last message of a round.
     pub(super) fn publish(&self, slot: RingSlot, bytes: usize, last: bool) {
         self.header(&slot)[LENGTH].store(bytes as u64 | if last { LAST } else { 0 }, Ordering::Relaxed);
         self.release_slot(slot);
     }
 
-    /// Ends the use of a slot. The writer passes it to the reader, or the reader back to the writer.
+    /// Ends the use of a slot. The writer of a ring thereby passes the slot to the reader, or the reader back to the
+    /// writer.
     pub(super) fn release_slot(&self, slot: RingSlot) {
         self.header(&slot)[TURN].store(slot.turn + 1, Ordering::Release);
     }
 
-    /// Returns cache line `which` (0 or 1) of the numbers that `rank` publishes to all ranks.
+    /// Returns cache line `which` (0 or 1) of the numbers that `rank` shares with all ranks.
     pub(super) fn line(&self, rank: usize, which: usize) -> &[AtomicU64] {
         const { assert!((NUMBERS + 1) * 8 == CACHE_LINE) };
         // SAFETY: these lines are only used as atomics.
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use parking_lot::Mutex;
 
-    /// Creates the rings of two ranks within this process.
+    /// Creates the ring buffers of two simulated ranks within this process.
     fn rings(slots: usize, capacity: usize) -> [Rings; 2] {
         let size = RingSize::new(slots, capacity);
         SharedSegment::within(size.part(2).expect("few bytes")).map(|(rank, segment)| {

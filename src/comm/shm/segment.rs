@@ -1,6 +1,6 @@
-//! Shared memory segment of all ranks of one machine, for one operation. It is a file in /dev/shm that is unlinked as
-//! soon as all ranks have mapped it. The segment is divided into one partition per rank. Each rank allocates the pages
-//! of its own partition, so that they are on its NUMA node.
+//! Shared memory segment of all ranks of one machine. It is a file in /dev/shm that is unlinked as soon as all ranks
+//! have mapped it. The segment is divided into one partition per rank. Each rank allocates the pages of its own
+//! partition, so that they are on its NUMA node.
 #![allow(unsafe_code)] // maps memory that other processes write to
 
 use crate::comm::Combine;
@@ -17,10 +17,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
-/// Age above which a file in /dev/shm that is not locked can't belong to a running job. Rank 0 locks its file as soon
-/// as it has created it.
+/// Age above which an unlocked shared-memory file in /dev/shm can't belong to a running job. Rank 0 locks its file as
+/// soon as it has created it.
 const STALE_AGE: Duration = Duration::from_secs(60);
-/// Size in bytes of the area before the first rank's partition. It contains the words of [`SharedSegment::word`].
+/// Size in bytes of the area at the start of the shared memory, before the first rank's partition. It contains the
+/// words that [`SharedSegment::word`] returns.
 pub(super) const HEAD: usize = 4096;
 pub(super) const PAGE: usize = 4096;
 /// Index of the shared word that counts the ranks that have arrived at the barrier.
@@ -42,9 +43,9 @@ unsafe impl Send for SharedSegment {}
 unsafe impl Sync for SharedSegment {}
 
 impl SharedSegment {
-    /// Creates a segment with a zeroed partition of at least `part` bytes for each rank. Each partition begins at a
-    /// page. Returns `None` on all ranks if they are on several machines or one of them can't map the memory.
-    /// Collective.
+    /// Creates a shared memory segment with a zeroed partition of at least `part` bytes for each rank. Each partition
+    /// begins at a page. Returns `None` on all ranks if they are on several machines or one of them can't map the
+    /// memory. Collective.
     pub(super) fn open(ranks: &Ranks, part: usize) -> Option<SharedSegment> {
         if ranks.position().nodes > 1 {
             return None;
@@ -88,7 +89,8 @@ impl SharedSegment {
         (base != libc::MAP_FAILED).then(|| SharedSegment { base: base.cast(), bytes, part, ranks })
     }
 
-    /// Creates a segment for a test whose ranks are threads of this process. Returns (rank, mapping) for each rank.
+    /// Creates a shared memory segment for a test whose ranks are threads of this process. Returns (rank, mapping) for
+    /// each rank.
     #[cfg(test)]
     pub(super) fn within<const RANKS: usize>(part: usize) -> [(usize, SharedSegment); RANKS] {
         let part = part.next_multiple_of(PAGE);
@@ -98,7 +100,8 @@ impl SharedSegment {
         std::array::from_fn(|rank| (rank, map(rank)))
     }
 
-    /// Returns shared word `number` (0 to 63). It is initially zero, and has its own cache line.
+    /// Returns word `number` (0 to 63) of the words that all ranks share. Each word is initially zero, and has its own
+    /// cache line.
     pub(super) fn word(&self, number: usize) -> &AtomicU64 {
         let at = number * 64;
         assert!(at < HEAD, "the head of a segment has 64 words");
@@ -106,20 +109,23 @@ impl SharedSegment {
         unsafe { &*self.base.add(at).cast::<AtomicU64>() }
     }
 
-    /// Returns a view of `len` numbers that start at byte offset `at` in the partition of rank `rank`.
+    /// Returns a view of the `len` numbers that start at byte offset `at` in rank `rank`'s partition of the shared
+    /// memory.
     ///
     /// # Safety
-    /// While the view exists, no rank may write to that range. `T` must be a number, or atomic.
+    /// While the view exists, no rank may write to these numbers, unless they are atomic. `T` must be a number, or
+    /// atomic.
     pub(super) unsafe fn view<T>(&self, rank: usize, at: usize, len: usize) -> &[T] {
         let from = self.address::<T>(rank, at, len);
         // SAFETY: within the mapping and aligned, as `address` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
-    /// Returns a writable view of `len` numbers that start at byte offset `at` in the partition of rank `rank`.
+    /// Returns a writable view of the `len` numbers that start at byte offset `at` in rank `rank`'s partition of the
+    /// shared memory.
     ///
     /// # Safety
-    /// While the view exists, nothing else, in this rank or another, may read or write that range. `T` must be a
+    /// While the view exists, nothing else, in this rank or another, may read or write these numbers. `T` must be a
     /// number.
     #[allow(clippy::mut_from_ref)] // the protocol between processes, not the borrow checker, determines who may write
     pub(super) unsafe fn view_mut<T>(&self, rank: usize, at: usize, len: usize) -> &mut [T] {
@@ -128,8 +134,8 @@ impl SharedSegment {
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
-    /// Returns a view of `len` numbers that start at byte offset `at` in the concatenation of all partitions, in the
-    /// order of ranks.
+    /// Returns a view of the `len` numbers that start at byte offset `at` of the shared memory, counted from the start
+    /// of the first rank's partition. Partitions are stored in the order of ranks.
     ///
     /// # Safety
     /// `T` must be atomic, and so must the numbers of all other views of these bytes.
@@ -174,8 +180,8 @@ impl Drop for SharedSegment {
     }
 }
 
-/// Creates the file of a segment and returns (path, file). Returns `None` if the file would need more than half of the
-/// free space in /dev/shm, which other programs and MPI itself use, too.
+/// Creates the file of a shared memory segment. Returns (path, file), or `None` if the file would need more than half
+/// of the free space in /dev/shm, which other programs and MPI itself use, too.
 fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // The environment variable limits the size of the file in bytes. With 0, all data goes through MPI.
@@ -196,17 +202,17 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// Returns true if `name` has the form of the names that [`create`] chooses: a prefix and three numbers. Other files
-/// in the folder belong to users.
+/// Returns true if the file name `name` has the form that [`create`] chooses: a prefix and three numbers. Other files
+/// in /dev/shm belong to other programs.
 fn is_name(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).map(|numbers| numbers.split('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|numbers| numbers.clone().count() == 3 && numbers.clone().all(is_number))
 }
 
-/// Removes the files of ranks that were killed before they could unlink them. Otherwise the files would occupy memory
-/// until the next reboot. Such a file is recognised by its lock, which the kernel released. The process id in its name
-/// would not do, because the process may be in another container.
+/// Removes the shared-memory files of ranks that were killed before they could unlink them. Otherwise the files would
+/// occupy memory until the next reboot. Such a file is not locked, because the kernel has released the lock. The
+/// process id in its name would not do, because the process may be in another container.
 fn remove_stale(folder: &Path, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = is_name(&entry.file_name());

@@ -1,5 +1,5 @@
-//! Chooses between regular (cached) and non-temporal (streaming) stores for writing to memory that another rank has
-//! read and will read again.
+//! Chooses between regular (cached) and non-temporal (streaming) store instructions, for writing to memory that another
+//! rank has read and will read again.
 //!
 //! If the cores of writer and reader share a cache, the reader finds data of regular stores there. Otherwise each
 //! cache line is still in the reader's cache when it is written again, and a regular store waits for that cache. A
@@ -11,22 +11,22 @@
 
 use std::time::Instant;
 
-/// Minimum size in bytes of a copy that is timed.
+/// Minimum size, in bytes, of a copy that is timed and for which the kind of store is chosen.
 const LONG: usize = 8 << 10;
-/// Interval, in copies, at which a copy uses the kind of store that seems slower, because ranks may have moved to other
-/// cores.
+/// Interval between trials: one in so many copies uses the kind of store that seems slower, because ranks may have
+/// moved to other cores.
 const TRIAL_INTERVAL: usize = 256;
-/// Number of recent copies whose costs are stored, for each kind of store. Several are stored, so that a single copy
-/// that was interrupted or exceptionally fast does not determine the choice for long.
+/// For each kind of store, the number of recent copies whose costs are stored. Several are stored, so that a single
+/// copy that was interrupted or exceptionally fast does not determine the choice for long.
 const RECENT: usize = 3;
 
-/// Chooses the kind of store for one reader, from the recent costs of both kinds.
+/// Chooses the kind of store instructions for copies to one reader, from the recent costs of both kinds.
 #[derive(Debug, Default, Clone)]
 pub(super) struct StorePolicy {
     /// Costs of the last copies by regular stores (index 0) and by non-temporal stores (index 1), in picoseconds per
     /// KiB; zero for copies that were not made yet.
     costs: [[u64; RECENT]; 2],
-    /// Number of copies made by each kind of store.
+    /// Number of copies made so far by each kind of store (regular, non-temporal).
     copies: [usize; 2],
 }
 
@@ -55,7 +55,7 @@ impl StorePolicy {
         past == 0 || cached / 3 > past
     }
 
-    /// Records the cost of one copy, in picoseconds per KiB. `past` is true for non-temporal stores.
+    /// Records the cost of one copy, in picoseconds per KiB. `past` is true if the copy used non-temporal stores.
     fn record_cost(&mut self, past: bool, cost: u64) {
         let way = usize::from(past);
         self.costs[way][self.copies[way] % RECENT] = cost.max(1);
@@ -63,7 +63,7 @@ impl StorePolicy {
     }
 }
 
-/// Copies bytes by non-temporal stores. They become visible before all later stores of this thread.
+/// Copies bytes by non-temporal stores. The bytes become visible to other ranks before all later stores of this thread.
 #[cfg(target_arch = "x86_64")]
 fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};

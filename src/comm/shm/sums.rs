@@ -27,7 +27,7 @@ pub(in crate::comm) struct SharedSums {
 }
 
 impl SharedSums {
-    /// Opens shared memory for summing an array of `bytes` bytes. Returns `None` if the ranks can't share memory, or
+    /// Creates shared memory for summing an array of `bytes` bytes. Returns `None` if the ranks can't share memory, or
     /// if the array is so short that MPI messages are faster.
     pub(in crate::comm) fn open(ranks: &Ranks, bytes: usize) -> Option<SharedSums> {
         let place = ranks.position();
@@ -42,8 +42,8 @@ impl SharedSums {
         Some(SharedSums { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Adds the values of all other ranks to this rank's share of `values` (the index range that it owns). Sends each
-    /// other rank the values for that rank's share.
+    /// Adds the values of all other ranks to the elements of `values` that this rank owns (its share). Passes the
+    /// values of the other elements to the ranks that own them.
     pub(in crate::comm) fn add_shares<T: Number>(&mut self, values: &mut [T], add: impl Fn(T, T) -> T + Sync) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         // A half is divided into one slot for each of the other ranks. A slot is a range of `slot` values.
@@ -80,7 +80,8 @@ impl SharedSums {
         }
     }
 
-    /// Copies the share of every rank (the index range that it owns) to each rank `r` for which `wants(r)` is true.
+    /// Copies the share of every rank (the elements of the array that it owns) to each rank `r` for which `wants(r)` is
+    /// true.
     pub(in crate::comm) fn gather_shares<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
@@ -112,19 +113,19 @@ impl SharedSums {
         }
     }
 
-    /// Returns the byte offset, in a double buffer, of the half that the current round uses.
+    /// Returns the byte offset of the half of a double buffer that the current round uses.
     fn at(&self) -> usize {
         self.round % 2 * self.half
     }
 
-    /// Returns the length of the longest share of an array of `len` elements. It determines the number of rounds.
+    /// Returns the length of the longest share that a rank owns in an array of `len` elements. It determines the number
+    /// of rounds.
     fn longest(&self, len: usize) -> usize {
         (0..self.ranks).map(|rank| share::of(rank, self.ranks, len).len()).max().unwrap_or(0)
     }
 }
 
-/// Returns the range of a share that round `round` (0-based) transfers. A round transfers `slot` elements of each
-/// share.
+/// Returns the elements of a rank's share of the array that round `round` (0-based) transfers: at most `slot` elements.
 fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
     let start = (share.start + round * slot).min(share.end);
     start..(start + slot).min(share.end)

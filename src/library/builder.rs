@@ -1,4 +1,4 @@
-//! Builds a graph from files, from a generator, or from edges in memory.
+//! Builds a graph from edges: read from files, generated, or in memory.
 
 use super::context::Context;
 use super::graph::Graph;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Keys of a job-file table, with their values.
+/// Keys of a job-file table and their values.
 pub(super) type Keys = BTreeMap<String, KeyValue>;
 
 /// Value of a job-file key. Unlike [`toml::Value`], it can represent integers from 2^63 on.
@@ -53,25 +53,27 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// Adds a file, a folder of files, or a pattern such as `edges/*.txt.gz`. All are read as one list of edges. The
-    /// extension of a file selects its format, unless [`GraphBuilder::format`] names it.
+    /// Adds an input: a file, a folder of files, or a pattern such as `edges/*.txt.gz`. All inputs are read as one list
+    /// of edges. The extension of a file selects its format, unless [`GraphBuilder::format`] names it.
     pub fn input(mut self, path: impl AsRef<Path>) -> GraphBuilder {
         self.paths.push(path.as_ref().to_owned());
         self
     }
 
-    /// Reads edges from memory. [`Graph::from_edges`] is shorter for vectors.
+    /// Takes the edges from memory. For edges in a vector, [`Graph::from_edges`] is simpler.
     pub fn edges(mut self, edges: Arc<dyn EdgeList>) -> GraphBuilder {
         self.source = Source::Memory(edges);
         self
     }
 
-    /// Generates a Kronecker (R-MAT) graph of 2^`scale` vertices and `edge_factor` edges per vertex, as Graph500 does.
+    /// Generates a Kronecker (R-MAT) graph with 2^`scale` vertices and `edge_factor` edges per vertex, as Graph500
+    /// does.
     pub fn kronecker(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
         self.generated("kronecker", scale, edge_factor, seed)
     }
 
-    /// Generates a graph of 2^`scale` vertices and `edge_factor` edges per vertex, whose ends are uniformly random.
+    /// Generates a graph with 2^`scale` vertices and `edge_factor` edges per vertex, whose endpoints are uniformly
+    /// random.
     pub fn uniform(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
         self.generated("uniform", scale, edge_factor, seed)
     }
@@ -81,7 +83,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Names the format of the files, such as `text`, `mtx` or `u32`. `gpugraph help input` lists all formats.
+    /// Names the format of the input files, such as `text`, `mtx` or `u32`. `gpugraph help input` lists all formats.
     pub fn format(self, format: &str) -> GraphBuilder {
         self.option("format", KeyValue::Text(format.into()))
     }
@@ -97,7 +99,7 @@ impl GraphBuilder {
         self.option("columns", KeyValue::List(numbers.iter().map(|&number| KeyValue::Number(number.into())).collect()))
     }
 
-    /// Skips lines at the top of each text file, not counting comments and blank lines.
+    /// Skips `lines` lines at the top of each text file, not counting comments and blank lines.
     pub fn skip_lines(self, lines: u32) -> GraphBuilder {
         self.option("skip_lines", KeyValue::Number(lines.into()))
     }
@@ -108,7 +110,8 @@ impl GraphBuilder {
         self.option("directed", KeyValue::Flag(directed))
     }
 
-    /// Sets the id of the first vertex in calls and results: 0 or 1. Only formats with 1-based ids allow 1.
+    /// Sets the id of the first vertex, in calls and in results: 0 or 1. The id 1 is allowed only for formats with
+    /// 1-based ids.
     pub fn first_id(self, first: u32) -> GraphBuilder {
         self.option("first_id", KeyValue::Number(first.into()))
     }
@@ -119,20 +122,21 @@ impl GraphBuilder {
         self.option("ids", KeyValue::Text("string".into()))
     }
 
-    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another type
-    /// is named, [`Self::build`] returns an error.
+    /// Sets how edge weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another
+    /// type is named, [`Self::build`] returns an error.
     pub fn weights(mut self, weights: Weights) -> GraphBuilder {
         self.weights = weights;
         self
     }
 
-    /// Sets the number of vertices of a graph from memory, so that ids without edges are vertices, too.
+    /// Sets the number of vertices, so that ids without edges are vertices, too. It is for graphs whose edges are in
+    /// memory.
     pub fn vertices(mut self, vertices: u64) -> GraphBuilder {
         self.vertices = Some(vertices);
         self
     }
 
-    /// Stores the graph in this folder, which becomes a workdir like that of a job. The next build with the same input
+    /// Stores the graph in `folder`, which becomes a workdir like that of a job. The next build with the same input
     /// reuses the stored graph, or resumes a build that was killed. [`Graph::open`] opens the stored graph without the
     /// input. Without this setting, the files are in the context's temporary folder and are deleted when the graph is
     /// dropped.
@@ -146,7 +150,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Reads the edges and prepares the graph.
+    /// Reads the edges and prepares the graph for algorithms.
     ///
     /// # Errors
     /// Errors of a job: [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that are mutually exclusive,
@@ -211,19 +215,19 @@ impl GraphBuilder {
 /// Returns `path` as a job file spells it. Job files expand variables in paths, so each `$` is doubled.
 ///
 /// # Errors
-/// [`Error::Usage`] if it is not UTF-8.
+/// [`Error::Usage`] if `path` is not UTF-8.
 pub(super) fn path_text(path: &Path) -> Result<String> {
     let text = path.to_str().map(|text| text.replace('$', "$$"));
     text.ok_or_else(|| Error::Usage(format!("{}: expected a path in UTF-8; rename it", path.display())))
 }
 
-/// Number type of weights in memory: `u32`, `u64`, `f32` or `f64`.
+/// Number type of edge weights in memory: `u32`, `u64`, `f32` or `f64`.
 pub trait Weight: Copy + Send + Sync + private::Sealed + 'static {}
 
 mod private {
     use crate::formats::WeightType;
 
-    /// Sealed trait of weight types, with methods that only this crate may call.
+    /// Sealed trait of the number types of edge weights, with methods that only this crate may call.
     pub trait Sealed {
         const KIND: WeightType;
 
@@ -252,7 +256,7 @@ mod private {
     }
 }
 
-/// Edges in a vector.
+/// A list of edges, stored in a vector.
 pub(super) struct Pairs(pub(super) Vec<[u64; 2]>);
 
 impl EdgeList for Pairs {
@@ -265,7 +269,7 @@ impl EdgeList for Pairs {
     }
 }
 
-/// Edges with weights in two vectors of the same length.
+/// A list of edges and a list of their weights, stored in two vectors of the same length.
 pub(super) struct WeightedPairs<W> {
     pub(super) pairs: Pairs,
     pub(super) weights: Vec<W>,
@@ -296,7 +300,7 @@ impl<W: Weight> EdgeList for WeightedPairs<W> {
     }
 }
 
-/// Wrapper around an edge list that hides its weights.
+/// Wrapper around a list of edges that hides the weights of the edges.
 pub(super) struct Unweighted(pub(super) Arc<dyn EdgeList>);
 
 impl EdgeList for Unweighted {

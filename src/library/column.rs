@@ -1,4 +1,4 @@
-//! Columns: one value per vertex of a graph, accessed by vertex id.
+//! Columns of results: one value per vertex of a graph, accessed by vertex id.
 
 use crate::error::{Error, Result};
 use crate::graph::ids::{FirstId, InputId};
@@ -13,29 +13,29 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Which vertex each row of a column describes.
+/// Mapping from the rows of a result column to the vertex ids that they describe.
 #[derive(Debug, Clone)]
 pub(super) enum RowIds {
-    /// Row `i` contains the value of the vertex with id `i`. Rows before `first` are unused.
+    /// Row `i` contains the value of the vertex with id `i`. The rows before `first` (0 or 1) are unused.
     Dense { first: u64 },
     /// Row `i` contains the value of the vertex with id `list[i]`. The list is in ascending order.
     Sparse(Arc<IdList>),
 }
 
-/// Storage of the ascending list of vertex ids of a graph with sparse ids.
+/// Storage of the ascending list of vertex ids, for a graph with sparse ids.
 #[derive(Debug)]
 pub(super) enum IdList {
-    /// Ids in the file of the prepared graph.
+    /// The list is in a file of the prepared graph.
     Stored(Mapped),
-    /// Ids in a result column that a job wrote.
+    /// The list is in a result column that a job wrote.
     Column(MappedColumn<u64>),
-    /// Ids in memory: the stored ids plus the first id, if that is not 0.
+    /// The list is in memory. It contains the stored ids plus the first vertex id, if that is not 0.
     Owned(Vec<u64>),
 }
 
 impl IdList {
-    /// Opens the ascending list of the vertex ids of `graph`. `first` (0 or 1) is the user's first vertex id and is
-    /// added to every stored id. Fails if there is no graph or no list.
+    /// Opens the ascending list of the vertex ids of `graph`. `first` (0 or 1) is the first vertex id that the user
+    /// chose, and is added to every stored id. Fails if there is no graph or no list.
     pub(super) fn of(graph: Option<&Graph>, first: FirstId) -> Result<IdList> {
         let list = graph.map(Graph::sparse_ids).transpose()?.flatten();
         let list = list.ok_or_else(|| Error::internal("open the list of ids", "there is none"))?;
@@ -67,12 +67,12 @@ impl Deref for Ids {
 }
 
 impl RowIds {
-    /// Returns the vertex ids of the rows if ids are sparse; `None` if they are dense.
+    /// Returns the vertex id of each row of a column if ids are sparse; `None` if they are dense.
     pub(super) fn sparse(&self) -> Option<Ids> {
         if let RowIds::Sparse(ids) = self { Some(Ids(Arc::clone(ids))) } else { None }
     }
 
-    /// Returns the number of unused rows at the start of a column, before the row of the first vertex.
+    /// Returns the number of unused rows at the start of a column, before the row of the first vertex: 0 or 1.
     pub(super) fn rows_before(&self) -> u64 {
         if let RowIds::Dense { first } = self { *first } else { 0 }
     }
@@ -88,23 +88,23 @@ impl Labels {
         Labels(Arc::new(names))
     }
 
-    /// Returns the string of the vertex with this numeric id; `None` if there is no such vertex.
+    /// Returns the string id of the vertex with the numeric id `id`; `None` if there is no such vertex.
     pub fn get(&self, id: u64) -> Option<&[u8]> {
         self.0.lines().get(id)
     }
 
-    /// Returns the numeric id of the vertex with this string; `None` if there is no such vertex.
+    /// Returns the numeric id of the vertex with the string id `label`; `None` if there is no such vertex.
     pub fn find(&self, label: impl AsRef<[u8]>) -> Option<u64> {
         self.0.lines().find(label.as_ref())
     }
 
-    /// Returns the strings in ascending byte order, which is the order of the numeric ids.
+    /// Yields the string ids of all vertices in ascending byte order, which is the order of the numeric ids.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.0.lines().iter()
     }
 
-    /// Returns the string of the vertex with numeric id `id` as a value for a job-file table; an error if it is not
-    /// UTF-8.
+    /// Returns the string id of the vertex with numeric id `id`, as a value for a job-file table. Returns an error if
+    /// the string is not UTF-8.
     pub(super) fn key(&self, id: u64) -> Result<InputId> {
         let label = self.get(id).unwrap_or_default();
         let text = std::str::from_utf8(label).map_err(|_| {
@@ -115,7 +115,7 @@ impl Labels {
     }
 }
 
-/// One value per vertex, in a memory-mapped file. The type derefs to a slice of the values.
+/// One value per vertex, in a memory-mapped file. The column derefs to a slice of the values.
 ///
 /// If ids are dense (0-based or 1-based), the value of the vertex with id `v` is `column[v]`. If ids are sparse
 /// (hashes, account numbers), `column[i]` is the value of the vertex with the `i`-th smallest id. [`Column::get`] and
@@ -127,12 +127,12 @@ pub struct Column<T> {
 }
 
 impl<T: Value> Column<T> {
-    /// Maps the file at `path`.
+    /// Maps the file at `path`, which contains a column of values.
     pub(super) fn open(path: &Path, ids: &RowIds) -> Result<Column<T>> {
         Ok(Column { values: Arc::new(MappedColumn::open(path)?), ids: ids.clone() })
     }
 
-    /// Returns the value of the vertex with this id; `None` if there is no such vertex.
+    /// Returns the value of the vertex with id `id`; `None` if there is no such vertex.
     pub fn get(&self, id: u64) -> Option<T> {
         let row = match &self.ids {
             RowIds::Dense { first } => usize::try_from(id).ok().filter(|_| id >= *first)?,
@@ -141,14 +141,14 @@ impl<T: Value> Column<T> {
         self.values.values().get(row).copied()
     }
 
-    /// Returns the (id, value) pair of each vertex, by ascending id.
+    /// Yields a pair (id, value) for each vertex, in ascending order of ids.
     pub fn iter(&self) -> impl Iterator<Item = (u64, T)> + '_ {
         let first = self.ids.rows_before() as usize;
         let id = move |row: usize| if let RowIds::Sparse(ids) = &self.ids { ids.ids()[row] } else { row as u64 };
         self.values.values().iter().enumerate().skip(first).map(move |(row, &value)| (id(row), value))
     }
 
-    /// Copies the column to a NumPy file.
+    /// Copies the column to a NumPy file at `path`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
@@ -156,7 +156,8 @@ impl<T: Value> Column<T> {
         self.write(path.as_ref(), |out| out.write_all(self.values.file()))
     }
 
-    /// Writes a CSV file with two columns: `id`, and the values. `name` is the header of the second column.
+    /// Writes a CSV file with two columns: the vertex ids, with the header `id`, and the values, with the header
+    /// `name`.
     ///
     /// # Errors
     /// Errors of [`Self::write_npy`].

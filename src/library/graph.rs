@@ -1,4 +1,4 @@
-//! A graph, built once and used by many calls.
+//! A graph, which is built once and used by many library calls.
 
 use super::builder::{GraphBuilder, Keys, Pairs, Weight, WeightedPairs};
 use super::column::{Column, IdList, Ids, Labels, RowIds};
@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub struct Vertex(u64);
 
 impl Vertex {
-    /// Returns the vertex's id in the input.
+    /// Returns the id that the vertex has in the input.
     pub fn id(self) -> u64 {
         self.0
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Vertex {
     }
 }
 
-/// A graph that is ready for algorithms.
+/// A graph that is prepared for algorithms.
 ///
 /// Self-loops and duplicate edges are dropped. Edges are in memory-mapped files. A graph that fits in memory stays in
 /// the page cache; a larger graph is read from disk again in each pass.
@@ -68,12 +68,12 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Returns a builder without a source of edges.
+    /// Returns a builder of a graph; its methods select the source of the edges.
     pub fn builder() -> GraphBuilder {
         GraphBuilder::default()
     }
 
-    /// Builds an undirected graph from pairs of ids.
+    /// Builds an undirected graph from edges, given as pairs of vertex ids.
     ///
     /// # Errors
     /// Errors of [`GraphBuilder::build`].
@@ -82,7 +82,8 @@ impl Graph {
         Graph::builder().edges(Arc::new(pairs)).build(context)
     }
 
-    /// Builds an undirected graph from pairs of ids with weights: `u32`, `u64`, `f32` or `f64`.
+    /// Builds an undirected graph from weighted edges, given as two vertex ids and a weight: `u32`, `u64`, `f32` or
+    /// `f64`.
     ///
     /// # Errors
     /// Errors of [`GraphBuilder::build`].
@@ -94,13 +95,13 @@ impl Graph {
         Graph::builder().edges(Arc::new(WeightedPairs { pairs: Pairs(pairs), weights })).build(context)
     }
 
-    /// Opens the graph that a job with `keep = true` or [`GraphBuilder::spill_to`] stored in `workdir`. The stored
-    /// graph is not modified.
+    /// Opens a graph that is stored in `workdir`, by a job with `keep = true` or by [`GraphBuilder::spill_to`]. The
+    /// stored graph is not modified.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) if there is no graph,
     /// [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt) if its files were modified,
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) if another process is building it.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) if another process is building the graph.
     pub fn open(workdir: impl AsRef<Path>, context: &Context) -> Result<Graph> {
         let temporary = TemporaryFolder::new(context.folder())?;
         let path = temporary.path().to_owned();
@@ -180,7 +181,7 @@ impl Graph {
         self.info.direction == Direction::Directed
     }
 
-    /// Returns the number type of the weights; `None` for an unweighted graph.
+    /// Returns the number type of the edge weights; `None` for an unweighted graph.
     pub(super) fn weight_type(&self) -> Option<crate::formats::WeightType> {
         self.info.weights.map(|weights| weights.kind)
     }
@@ -190,24 +191,24 @@ impl Graph {
         self.info.weights.is_some()
     }
 
-    /// Returns the ids of all vertices in ascending order if ids are sparse; `None` if they are dense (0-based or
+    /// Returns the ids of all vertices in ascending order if ids are sparse; `None` if ids are dense (0-based or
     /// 1-based).
     pub fn ids(&self) -> Option<Ids> {
         self.ids.sparse()
     }
 
-    /// Returns the string ids of the vertices; `None` if the ids in the input are numbers. The numeric id of a vertex
-    /// is the index of its string in this sorted list.
+    /// Returns the string ids of the vertices, sorted; `None` if the ids in the input are numbers. The numeric id of a
+    /// vertex is the index of its string.
     pub fn labels(&self) -> Option<Labels> {
         self.labels.clone()
     }
 
-    /// Returns the number of unused rows at the start of a column: 1 if ids are 1-based, otherwise 0.
+    /// Returns the number of unused rows at the start of a result column: 1 if ids are 1-based, otherwise 0.
     pub fn rows_before(&self) -> u64 {
         self.ids.rows_before()
     }
 
-    /// Returns the vertex with this id.
+    /// Returns the vertex with the id `id`.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the graph has no such vertex.
@@ -233,7 +234,8 @@ impl Graph {
             .ok_or_else(|| crate::algo::sources::unknown(("vertex", InputId::of_name(label)), "", &self.info))
     }
 
-    /// Converts a vertex id in a result to the numeric id. If the input has string ids, results contain the strings.
+    /// Returns the numeric id of a vertex that a result names. If the input has string ids, results name vertices by
+    /// strings.
     pub(super) fn id_of(&self, vertex: InputId) -> Option<u64> {
         match vertex {
             InputId::Number(number) => Some(number),
@@ -247,8 +249,8 @@ impl Graph {
         self.labels.as_ref().map_or(Ok(InputId::Number(id)), |labels| labels.key(id))
     }
 
-    /// Runs the algorithm whose job-file table is called `algorithm`, with `options` as the keys of the table, and
-    /// returns the result.
+    /// Runs the algorithm whose job-file table is called `algorithm`. `options` are the keys of the table. Returns the
+    /// result.
     pub(super) fn compute<O: DeserializeOwned>(
         &self,
         context: &Context,
@@ -275,7 +277,8 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// The result of a call, with access to its files. It locks the session, so that no other call replaces the files.
+/// The result of a library call, with access to its files. It locks the session of the graph, so that no other call
+/// replaces the files.
 pub(super) struct Computed<'g, O> {
     pub(super) output: O,
     record: TaskRecord,
@@ -289,36 +292,36 @@ impl<O> Computed<'_, O> {
         crate::job::results::report::median(&self.record.seconds)
     }
 
-    /// Returns the time of the search in seconds, for a table with a single source.
+    /// Returns the time of the search in seconds, for a result with a single source.
     pub(super) fn seconds_of_source(&self) -> f64 {
         self.record.how["sources"][0]["seconds"].as_f64().unwrap_or(0.0)
     }
 
-    /// Returns details of the run of the algorithm, such as its times.
+    /// Returns details of how the algorithm ran, such as its times.
     pub(super) fn details<D: DeserializeOwned>(&self) -> Result<D> {
         serde_json::from_value(self.record.how.clone()).map_err(|e| Error::internal("read how it went", e))
     }
 
-    /// Maps the column in `out/NAME.npy`.
+    /// Memory-maps the result column in `out/NAME.npy`.
     pub(super) fn column<T: Value>(&self, name: &str) -> Result<Column<T>> {
         let path = self.session.workdir().join("out").join(format!("{name}.npy"));
         Column::open(&path, self.ids)
     }
 
-    /// Maps the column in `out/NAME.npy`. Its values are not one per vertex, so rows are accessed by index instead of
-    /// vertex id.
+    /// Memory-maps the result column in `out/NAME.npy`, whose values do not belong to vertices. Rows are accessed by
+    /// index instead of vertex id.
     pub(super) fn column_of_rows<T: Value>(&self, name: &str) -> Result<Column<T>> {
         let path = self.session.workdir().join("out").join(format!("{name}.npy"));
         Column::open(&path, &RowIds::Dense { first: 0 })
     }
 }
 
-/// Returns the table of an algorithm as job-file (TOML) text.
+/// Returns the job-file table of an algorithm as TOML text.
 pub(super) fn table_text(algorithm: &str, options: &impl Serialize) -> Result<String> {
     toml::to_string(&BTreeMap::from([(algorithm, options)])).map_err(|e| Error::internal("write a table", e))
 }
 
-/// Maps the list of vertex ids that a job wrote to `path`.
+/// Memory-maps the list of vertex ids that a job wrote to `path`.
 pub(super) fn ids_of(path: &Path) -> Result<Arc<IdList>> {
     MappedColumn::open(path).map(|ids| Arc::new(IdList::Column(ids)))
 }

@@ -46,7 +46,7 @@ pub struct Job {
     calls: Arc<Calls>,
 }
 
-/// Builds a [`Job`] from a job file and keys.
+/// Builds a [`Job`] from a job file and from keys that are set one by one.
 #[derive(Debug, Clone, Default)]
 pub struct JobBuilder {
     file: Option<PathBuf>,
@@ -56,28 +56,28 @@ pub struct JobBuilder {
 }
 
 impl JobBuilder {
-    /// Sets a key, as `--set KEY=VALUE` does: `set("bfs.roots", 64)`. The value is parsed as TOML; if it is not valid
-    /// TOML, it is a string. The key replaces the same key in the job file.
+    /// Sets a key of the job, as `--set KEY=VALUE` does: `set("bfs.roots", 64)`. The value is parsed as TOML. A value
+    /// that is not valid TOML is a string. The key replaces the same key in the job file.
     pub fn set(mut self, key: &str, value: impl fmt::Display) -> JobBuilder {
         self.set.push(format!("{key}={value}"));
         self
     }
 
-    /// Makes the run discard the results of earlier runs in the workdir before it starts. If the input is missing or
-    /// has another format, the run fails and discards nothing.
+    /// Makes the job discard the results of earlier runs in the workdir before it runs. If the input is missing or has
+    /// another format, the run fails and discards nothing.
     pub fn fresh(mut self, fresh: bool) -> JobBuilder {
         self.start.fresh = fresh;
         self
     }
 
-    /// Makes the run wait while another process uses the workdir. Without this setting, the run fails with
+    /// Makes the job wait while another process uses the workdir. Without this setting, the run fails with
     /// [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     pub fn wait(mut self, wait: bool) -> JobBuilder {
         self.start.wait = wait;
         self
     }
 
-    /// Returns the job.
+    /// Builds the job.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) whose message has one paragraph per mistake.
@@ -106,18 +106,18 @@ impl Job {
         JobBuilder { text: text.into(), ..JobBuilder::default() }
     }
 
-    /// Returns the workdir.
+    /// Returns the workdir of the job.
     pub fn workdir(&self) -> &Path {
         &self.job.workdir
     }
 
-    /// Returns a handle that stops [`Job::run`] from another thread. Finished work is kept.
+    /// Returns a handle with which another thread can stop [`Job::run`]. Finished work is kept.
     pub fn canceller(&self) -> Canceller {
         Canceller(Arc::clone(&self.calls))
     }
 
-    /// Runs the job, or continues where an earlier run stopped. First waits until no other call of the process is
-    /// running. Under `mpirun` or `srun` all ranks must call this function.
+    /// Runs the job, or continues where an earlier run stopped. First waits until no other library call of the process
+    /// is running. Under `mpirun` or `srun` all ranks must call this function.
     ///
     /// # Errors
     /// Errors of every kind. Finished work stays in the workdir, and another run continues from it.
@@ -139,14 +139,14 @@ impl Job {
     /// Returns the progress of the job, even if another process runs it.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it never ran.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the job never ran.
     pub fn status(&self) -> Result<JobStatus> {
         let place = JobPlace { workdir: self.job.workdir.clone(), job: Some(self.job.clone()) };
         Ok(JobStatus(status::read_status(&place)?))
     }
 }
 
-/// Report of a run. [`fmt::Display`] writes the text that `gpugraph run` prints.
+/// Report of a job's run. [`fmt::Display`] writes the text that `gpugraph run` prints.
 #[derive(Debug, Clone)]
 pub struct Report {
     report: report::Report,
@@ -154,12 +154,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the report as JSON, as in `report.json`.
+    /// Returns the report as JSON, like the file `report.json` in the workdir.
     pub fn to_json(&self) -> String {
         to_json(&self.report)
     }
 
-    /// Returns the workdir.
+    /// Returns the workdir of the job.
     pub fn workdir(&self) -> &Path {
         &self.workdir
     }
@@ -169,18 +169,18 @@ impl Report {
         self.report.seconds
     }
 
-    /// Returns the result of the table `[triangle]`; `None` if the report has none.
+    /// Returns the triangle and wedge counts from the table `[triangle]`; `None` if the job has no such table.
     pub fn triangles(&self) -> Option<Totals> {
         let result = self.report.results.0.iter().find(|result| result.name == "triangle")?;
         let output: TriangleOutput = serde_json::from_value(result.fields.clone()).ok()?;
         Some(Totals::of(&output, result.seconds))
     }
 
-    /// Maps the column in `out/NAME.npy`, such as `triangles` or `bfs/5/parent`.
+    /// Memory-maps the result column in `out/NAME.npy`, such as `triangles` or `bfs/5/parent`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if there is none, [`ErrorKind::Validation`](crate::ErrorKind::Validation) if it
-    /// has another type.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if there is no such column,
+    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if its values have another type.
     pub fn column<T: Value>(&self, name: &str) -> Result<Column<T>> {
         let ids = self.workdir.join(IDS);
         let is_of_vertices = about_column(Path::new(name)).is_none_or(About::is_of_vertices);
@@ -205,7 +205,7 @@ impl fmt::Display for Report {
 pub struct Plan(plan::Plan);
 
 impl Plan {
-    /// Returns the smallest host memory limit, in bytes, with which the job runs.
+    /// Returns the smallest host memory limit, in bytes, with which the job can run.
     pub fn host_memory_needed(&self) -> u64 {
         self.0.host_memory_needed
     }
@@ -215,12 +215,12 @@ impl Plan {
         self.0.disk
     }
 
-    /// Returns the predicted duration in seconds.
+    /// Returns the predicted duration of the job in seconds.
     pub fn seconds(&self) -> f64 {
         self.0.seconds
     }
 
-    /// Returns an error if the job does not fit its limits or the disk.
+    /// Returns an error if the job needs more than its memory limits or more than the free disk space.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
@@ -250,7 +250,7 @@ impl JobStatus {
         self.0.state == JobState::Running
     }
 
-    /// Returns true if all tasks are complete.
+    /// Returns true if all tasks of the job are complete.
     pub fn is_finished(&self) -> bool {
         self.0.state == JobState::Finished
     }

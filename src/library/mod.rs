@@ -1,8 +1,8 @@
-//! The library: graphs that a program opens, and algorithms on them as functions.
+//! The library: graphs that a program opens, and graph algorithms as functions.
 //!
-//! A [`Graph`] is a job that stays open (`job/session.rs`). A call adds one task to it, with the same engines, limits
-//! and devices as a job, and memory-maps the result columns that the task wrote. The library adds typed options and
-//! results.
+//! A [`Graph`] is a job that stays open (`job/session.rs`). A library call adds one task to this job, which uses the
+//! same engines, limits and devices as any job. The call then memory-maps the result columns that the task wrote. The
+//! library adds typed options and results.
 //!
 //! | file | contains |
 //! |---|---|

@@ -22,12 +22,12 @@ use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph};
 use serde::Serialize;
 
-/// Options of betweenness centrality.
+/// Options of a computation of betweenness centrality.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The sources of shortest paths.
+    /// Vertices at which shortest paths begin.
     pub sources: Sources,
-    /// Normalisation of the scores.
+    /// Normalisation of the scores: the number by which they are divided.
     pub normalise: Normalise,
 }
 
@@ -73,12 +73,12 @@ pub fn centrality(graph: &Graph, options: &Options, context: &Context) -> Result
 }
 
 impl Scores {
-    /// Returns the score of each vertex.
+    /// Returns the betweenness score of each vertex.
     pub fn centrality(&self) -> &Column<f64> {
         &self.centrality
     }
 
-    /// Returns the ids of the sources.
+    /// Returns the ids of the sources, the vertices at which shortest paths begin.
     pub fn sources(&self) -> &[u64] {
         &self.sources
     }
@@ -88,7 +88,7 @@ impl Scores {
         &self.largest
     }
 
-    /// Returns the number of pairs of a source and another vertex that is reachable from it.
+    /// Returns the number of pairs of a source and another vertex that the source reaches.
     pub fn pairs(&self) -> u64 {
         self.output.pairs
     }

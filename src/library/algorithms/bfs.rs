@@ -16,17 +16,18 @@ use crate::library::context::Context;
 use crate::library::graph::{Graph, Vertex};
 use serde::Serialize;
 
-/// Options of a search.
+/// Options of a breadth-first search.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Options {
-    /// The search switches to bottom-up steps when the edges of the frontier are more than 1/`alpha` of the edges of
-    /// unvisited vertices. The default depends on the device.
+    /// Threshold for bottom-up steps: the search switches to them when the frontier has more than 1/`alpha` of the
+    /// edges of unvisited vertices. The default depends on the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// The search switches back to top-down steps when the frontier has fewer than 1/`beta` of the vertices.
+    /// Threshold for top-down steps: the search switches back to them when the frontier has fewer than 1/`beta` of the
+    /// vertices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Whether to validate the tree after the search, by the rules of Graph500.
+    /// Whether to validate the breadth-first tree after the search, by the rules of Graph500.
     pub validate: bool,
 }
 

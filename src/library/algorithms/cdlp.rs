@@ -20,7 +20,7 @@ use serde::Serialize;
 /// Options of label propagation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Options {
-    /// Maximum number of iterations. The computation stops earlier if no label changes.
+    /// Maximum number of iterations. The computation ends earlier if no label changes.
     pub iterations: u64,
 }
 
@@ -30,7 +30,7 @@ impl Default for Options {
     }
 }
 
-/// The communities of a graph.
+/// The communities that label propagation found in a graph.
 #[derive(Debug, Clone)]
 pub struct Communities {
     output: CdlpOutput,
@@ -52,7 +52,7 @@ pub fn communities(graph: &Graph, options: &Options, context: &Context) -> Resul
 }
 
 impl Communities {
-    /// Returns the number of iterations that were computed.
+    /// Returns the number of iterations that label propagation took.
     pub fn iterations(&self) -> u64 {
         self.output.iterations
     }

@@ -19,7 +19,7 @@ use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
 use serde::Serialize;
 
-/// Options of a search.
+/// Options of a depth-first search.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Options {
     /// Whether to find articulation points and bridges of an undirected graph.
@@ -27,7 +27,7 @@ pub struct Options {
     /// Whether to find the strongly connected components of a directed graph.
     #[serde(serialize_with = "components", skip_serializing_if = "std::ops::Not::not")]
     pub components: bool,
-    /// Whether to check the tree after the search.
+    /// Whether to check the depth-first tree after the search.
     pub validate: bool,
 }
 
@@ -58,9 +58,9 @@ pub struct Tree {
     components: Option<Column<i64>>,
 }
 
-/// Searches `graph` from `source`, or the whole graph if `source` is `None`. From each vertex, the search continues
-/// with the first unvisited neighbour, in the order of descending degree and then ascending id. Roots are chosen in the
-/// same order.
+/// Searches `graph` depth-first from `source`, or the whole graph if `source` is `None`. From each vertex, the search
+/// continues with the unvisited neighbour of the highest degree. Among neighbours of equal degree, the smallest id
+/// comes first. Roots are chosen in the same order.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that do not fit the graph: articulation points of a
@@ -92,12 +92,12 @@ impl Tree {
         self.output.reached
     }
 
-    /// Returns the number of trees. It is 1 if the search had a source.
+    /// Returns the number of depth-first trees. It is 1 if the search had a source.
     pub fn trees(&self) -> u64 {
         self.output.trees
     }
 
-    /// Returns the largest depth of a vertex, in edges from the root of its tree.
+    /// Returns the largest depth of any vertex: its number of edges from the root of its tree.
     pub fn max_depth(&self) -> u64 {
         self.output.max_depth
     }

@@ -20,10 +20,10 @@ use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph};
 
-/// Options of distances from many sources.
+/// Options of a computation of distances from many sources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The sources of shortest paths.
+    /// Vertices from which distances are computed.
     pub sources: Sources,
 }
 
@@ -34,25 +34,25 @@ impl Default for Options {
     }
 }
 
-/// Statistics of the distances from one source along out-edges.
+/// Statistics of the distances from one source to other vertices, along out-edges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfSource {
-    /// Id of the source.
+    /// Id of the source vertex.
     pub source: u64,
-    /// Number of reached vertices, including the source.
+    /// Number of vertices that the source reaches, including itself.
     pub reached: u64,
-    /// Sum of the distances to all reached vertices.
+    /// Sum of the distances from the source to all vertices that it reaches.
     pub total: u64,
-    /// Largest distance to a reached vertex.
+    /// Largest distance from the source to a vertex that it reaches.
     pub eccentricity: u64,
-    /// Sum of the reciprocals of the distances to all other reached vertices.
+    /// Sum of the reciprocals of the distances from the source to all other vertices that it reaches.
     pub harmonic: f64,
-    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the fraction of the
-    /// other vertices that are reached.
+    /// Closeness of the source, as networkx defines it for outgoing distances: `(reached - 1) / total`, times the
+    /// fraction of the other vertices that the source reaches.
     pub closeness: f64,
 }
 
-/// Statistics of the distances from the sources to all vertices of a graph.
+/// Statistics of the distances from the sources to all vertices of a graph, for each source and for each vertex.
 #[derive(Debug, Clone)]
 pub struct Distances {
     of_sources: Vec<OfSource>,
@@ -64,8 +64,8 @@ pub struct Distances {
     farthest: Column<u32>,
 }
 
-/// Finds the distances from all sources by breadth-first search, 64 sources at once, and sums them up for each source
-/// and for each vertex. Results are bitwise identical for any number of threads.
+/// Finds the distances from all sources by breadth-first search, 64 sources at once. Sums up the distances for each
+/// source and for each vertex. Results are bitwise identical for any number of threads.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;
@@ -96,12 +96,12 @@ pub fn sums(graph: &Graph, options: &Options, context: &Context) -> Result<Dista
 }
 
 impl Distances {
-    /// Returns the statistics of each source, in the order of the sources.
+    /// Returns the statistics of the distances from each source, in the order of the sources.
     pub fn of_sources(&self) -> &[OfSource] {
         &self.of_sources
     }
 
-    /// Returns for each vertex the number of sources that reach it, not counting the vertex itself.
+    /// Returns, for each vertex, the number of sources that reach it. A source does not count itself.
     pub fn sources(&self) -> &Column<u32> {
         &self.sources
     }
@@ -116,12 +116,12 @@ impl Distances {
         &self.farthest
     }
 
-    /// Returns the number of pairs of a source and another vertex that is reachable from it.
+    /// Returns the number of pairs of a source and another vertex that the source reaches.
     pub fn pairs(&self) -> u64 {
         self.pairs
     }
 
-    /// Returns lower and upper bounds on the diameter.
+    /// Returns lower and upper bounds on the diameter of the graph.
     pub fn diameter(&self) -> &Diameter {
         &self.diameter
     }

@@ -1,4 +1,4 @@
-//! List ranking: counts the elements after each element of a linked list, or before it.
+//! List ranking: finds the number of elements between each element of a linked list and one end of the list.
 //!
 //! ```
 //! use gpugraph::{Context, listrank};
@@ -36,7 +36,7 @@ pub struct Options {
     pub order: Order,
 }
 
-/// The list ranks of all elements of a list.
+/// The list ranks of all elements of a linked list.
 #[derive(Debug)]
 pub struct Ranks {
     output: ListRankOutput,
@@ -46,28 +46,29 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// Returns the list rank of each element.
+    /// Returns the list rank of each element: the number of elements after it, or before it.
     pub fn ranks(&self) -> &Column<i64> {
         &self.ranks
     }
 
-    /// Returns the first element; `None` for an empty list.
+    /// Returns the index of the first element of the list; `None` for an empty list.
     pub fn head(&self) -> Option<u64> {
         self.output.head
     }
 
-    /// Returns the sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64.
+    /// Returns a checksum of the list ranks: the sum of `rank(i) * (i mod 1000003 + 1)` over all elements `i`, modulo
+    /// 2^64.
     pub fn checksum(&self) -> u64 {
         self.output.checksum
     }
 
-    /// Returns the time of the ranking in seconds.
+    /// Returns the time of the list ranking in seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 }
 
-/// Ranks a list in memory: `successors[i]` is the element after element `i`, or -1 if there is none.
+/// Ranks a linked list in memory: `successors[i]` is the element after element `i`, or -1 for the last element.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a successor that is not an element,
@@ -76,7 +77,7 @@ pub fn rank(successors: Vec<i64>, options: &Options, context: &Context) -> Resul
     rank_list(Arc::new(Successors(successors)), options, context)
 }
 
-/// Ranks a list in memory, which is read through [`SuccessorList`] and may have any layout.
+/// Ranks a linked list in memory, which may have any layout. The list is read through [`SuccessorList`].
 ///
 /// # Errors
 /// Errors of [`rank`].
@@ -84,7 +85,7 @@ pub fn rank_list(list: Arc<dyn SuccessorList>, options: &Options, context: &Cont
     run(InputSpec::MemoryList(MemoryList::new(list)?), options, context)
 }
 
-/// Ranks the list in a file. The extension of the file selects its format.
+/// Ranks the linked list in a file. The extension of the file selects its format.
 ///
 /// # Errors
 /// Errors of [`rank`]; [`ErrorKind::Input`](crate::ErrorKind::Input) if the file is not a list.
@@ -106,7 +107,7 @@ fn run(list: InputSpec, options: &Options, context: &Context) -> Result<Ranks> {
     Ok(Ranks { output, seconds, ranks, _folder: folder })
 }
 
-/// List in memory: the successor of each element, or -1.
+/// Linked list in memory: the successor of each element, or -1 for the last element.
 struct Successors(Vec<i64>);
 
 impl SuccessorList for Successors {

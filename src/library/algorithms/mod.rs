@@ -1,4 +1,5 @@
-//! The algorithms as functions. Each file defines the options, the function and the result type of one algorithm.
+//! The graph algorithms as functions. For each algorithm, one file defines the options, the function and the result
+//! type.
 
 pub mod betweenness;
 pub mod bfs;

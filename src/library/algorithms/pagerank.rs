@@ -19,13 +19,14 @@ use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
 use serde::Serialize;
 
-/// Treatment of sinks (vertices without out-edges), and the condition that ends the iterations.
+/// Treatment of sinks (vertices without out-edges), and the condition that ends the iterations of PageRank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Variant {
-    /// As in the GAP Benchmark Suite: the PageRank values of sinks are dropped, and iterations end when the changes of
-    /// all values add up to less than the tolerance.
+    /// As in the GAP Benchmark Suite: the PageRank values of sinks are dropped, and iterations end when the values
+    /// hardly change.
     Gap {
-        /// The tolerance, above 0 and at most 1.
+        /// Iterations end when the changes of all PageRank values add up to less than this number: above 0 and at most
+        /// 1.
         tolerance: f64,
     },
     /// As in LDBC Graphalytics: the PageRank values of sinks are spread evenly over all vertices, and the number of
@@ -36,14 +37,15 @@ pub enum Variant {
 /// Options of PageRank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Damping factor: the probability of following an edge instead of teleporting. It is at least 0 and less than 1.
+    /// Damping factor: the probability that the random surfer follows an edge instead of teleporting. At least 0 and
+    /// less than 1.
     pub damping: f64,
     /// Treatment of sinks, and the condition that ends the iterations.
     pub variant: Variant,
     /// Number of iterations: the maximum for [`Variant::Gap`] (1000 if `None`), and the exact number for
     /// [`Variant::Graphalytics`] (10 if `None`).
     pub iterations: Option<u64>,
-    /// Target vertices of teleports (personalised PageRank). If the list is empty, all vertices are targets.
+    /// Target vertices of teleports (personalised PageRank). If there are none, all vertices are targets.
     pub personalised: Vec<Vertex>,
 }
 
@@ -106,7 +108,7 @@ impl Ranks {
         &self.largest
     }
 
-    /// Returns the number of iterations.
+    /// Returns the number of iterations that PageRank took.
     pub fn iterations(&self) -> u64 {
         self.output.iterations
     }
@@ -116,7 +118,8 @@ impl Ranks {
         self.output.change
     }
 
-    /// Returns true if the last change is below the tolerance, or if there is no tolerance.
+    /// Returns true if the change of the PageRank values in the last iteration is below the tolerance, or if there is
+    /// no tolerance.
     pub fn converged(&self) -> bool {
         self.output.converged != Some(false)
     }

@@ -8,18 +8,19 @@ use serde::Serialize;
 /// Vertices at which shortest paths begin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sources {
-    /// Random vertices with at least one edge.
+    /// Random vertices with at least one edge are the sources.
     Drawn {
-        /// Number of sources, from 1 to 65536. If a graph has fewer such vertices, all of them are sources.
+        /// Number of random sources, from 1 to 65536. If the graph has fewer vertices with an edge, all of them are
+        /// sources.
         roots: u32,
-        /// Seed of the random choice.
+        /// Seed of the random choice of sources.
         seed: u64,
     },
-    /// The given vertices, which must be distinct.
+    /// The given vertices, which must be distinct, are the sources.
     Vertices(Vec<Vertex>),
 }
 
-/// Keys in the job-file table of an algorithm that select its sources.
+/// Keys of an algorithm's job-file table that select its source vertices.
 #[derive(Serialize)]
 pub(super) struct SourceKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +32,7 @@ pub(super) struct SourceKeys {
 }
 
 impl Sources {
-    /// Returns the table keys that select these sources.
+    /// Returns the keys of a job-file table that select these source vertices.
     pub(super) fn keys(&self, graph: &Graph) -> Result<SourceKeys> {
         Ok(match self {
             &Sources::Drawn { roots, seed } => SourceKeys { roots: Some(roots), seed: Some(seed), sources: None },

@@ -23,21 +23,21 @@ use crate::library::graph::{Computed, Graph, Vertex};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
-/// Source of the edge weights.
+/// Origin of the edge weights: stored in the graph, all 1, or random.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum EdgeWeights {
     /// The weights stored in the graph, which must be weighted.
     #[default]
     Graph,
-    /// Every edge has weight 1.
+    /// Every edge has the weight 1.
     Unit,
-    /// Random integers from `least` to `most`, one per edge.
+    /// Random integer weights from `least` to `most`, one per edge.
     Uniform {
-        /// Smallest possible weight.
+        /// Smallest possible random weight.
         least: u32,
-        /// Largest possible weight.
+        /// Largest possible random weight.
         most: u32,
-        /// Seed of the random numbers.
+        /// Seed of the random weights.
         seed: u64,
     },
 }
@@ -63,18 +63,18 @@ impl Serialize for EdgeWeights {
     }
 }
 
-/// Options of a search.
+/// Options of a search for shortest paths.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Options {
-    /// Algorithm that finds the paths. All algorithms find the same distances.
+    /// Algorithm that finds the shortest paths. All algorithms find the same distances.
     pub method: Method,
     /// Whether to check distances and parents after the search.
     pub validate: bool,
-    /// Source of the edge weights.
+    /// Origin of the edge weights: stored in the graph, all 1, or random.
     pub weights: EdgeWeights,
 }
 
-/// Distances from the source. The type of the weights determines the variant.
+/// Distances of all vertices from the source of a search. The type of the edge weights determines the variant.
 #[derive(Debug, Clone)]
 pub enum Distances {
     /// Distances as integers; `u64::MAX` for an unreached vertex.
@@ -85,7 +85,7 @@ pub enum Distances {
     Double(Column<f64>),
 }
 
-/// The shortest paths from one source.
+/// The shortest paths from one source to all vertices that it reaches.
 #[derive(Debug, Clone)]
 pub struct Paths {
     source: Vertex,
@@ -118,7 +118,7 @@ pub fn search(graph: &Graph, source: Vertex, options: &Options, context: &Contex
 }
 
 impl Paths {
-    /// Returns the source.
+    /// Returns the source of the shortest paths.
     pub fn source(&self) -> Vertex {
         self.source
     }
@@ -133,19 +133,19 @@ impl Paths {
         self.seconds
     }
 
-    /// Returns the distance of each vertex.
+    /// Returns the distance of each vertex from the source.
     pub fn distances(&self) -> &Distances {
         &self.distances
     }
 
-    /// Returns for each vertex the id of its parent: the vertex before it on a shortest path. The source is its own
+    /// Returns, for each vertex, the id of its parent: the vertex before it on a shortest path. The source is its own
     /// parent. The value of an unreached vertex is -1.
     pub fn parents(&self) -> &Column<i64> {
         &self.parents
     }
 
-    /// Returns the vertex ids on a shortest path from the source to the vertex with id `target`; `None` if it is
-    /// unreached.
+    /// Returns the ids of the vertices on a shortest path from the source to the vertex with id `target`; `None` if the
+    /// search did not reach that vertex.
     pub fn path_to(&self, target: u64) -> Option<Vec<u64>> {
         let mut path = vec![target];
         loop {
@@ -161,7 +161,7 @@ impl Paths {
         Some(path)
     }
 
-    /// Writes `distance.npy` and `parent.npy` to a folder.
+    /// Writes the distances to `distance.npy` and the parents to `parent.npy` in a folder.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
@@ -175,7 +175,7 @@ impl Paths {
         self.parents.write_npy(folder.join("parent.npy"))
     }
 
-    /// Writes `distance.csv` and `parent.csv` to a folder.
+    /// Writes the distances to `distance.csv` and the parents to `parent.csv` in a folder.
     ///
     /// # Errors
     /// Errors of [`Self::write_npy`].
@@ -189,11 +189,12 @@ impl Paths {
         self.parents.write_csv(folder.join("parent.csv"), "parent")
     }
 
-    /// Repeats the search, checks the new result against every edge, and compares this result with it. All methods and
-    /// devices find the same shortest paths.
+    /// Repeats the search for shortest paths, checks the new result against every edge, and compares this result with
+    /// it. All methods and devices find the same shortest paths.
     ///
     /// # Errors
-    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if these are not shortest paths in `graph`.
+    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if a path of this result is not a shortest path in
+    /// `graph`.
     pub fn validate(&self, graph: &Graph, context: &Context) -> Result<()> {
         let options = Options { validate: true, ..self.options.clone() };
         let other = search(graph, self.source, &options, context)?;

@@ -1,7 +1,7 @@
-//! Level-synchronous breadth-first traversal. By default, the neighbours of each frontier are sorted and duplicates
-//! are dropped, which is a published method for GPU clusters.
+//! Level-synchronous breadth-first traversal. By default, the neighbours of each frontier are sorted and duplicates are
+//! dropped, as in the literature on breadth-first search on GPU clusters.
 //!
-//! [`bfs`](super::bfs) finds the same trees and is faster. This module is for comparing the two strategies.
+//! [`bfs`](super::bfs) finds the same trees and is faster. This module is for comparing strategies.
 
 pub use super::tree::Tree;
 pub use crate::algo::traverse::Strategy;
@@ -10,16 +10,16 @@ use crate::library::context::Context;
 use crate::library::graph::{Graph, Vertex};
 use serde::Serialize;
 
-/// Options of a traversal.
+/// Options of a breadth-first traversal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Options {
-    /// Method that computes the next level from the current one.
+    /// Method that computes the next level of vertices from the current one.
     pub strategy: Strategy,
-    /// Whether to validate the tree after the search, by the rules of Graph500.
+    /// Whether to validate the breadth-first tree after the traversal, by the rules of Graph500.
     pub validate: bool,
 }
 
-/// Traverses `graph` from `source`.
+/// Traverses `graph` breadth-first from `source`.
 ///
 /// # Errors
 /// Errors of [`bfs::search`](super::bfs::search).

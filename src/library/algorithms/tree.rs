@@ -1,4 +1,4 @@
-//! Code shared by the results of `[bfs]` and `[traverse]`, because both find the same trees.
+//! The breadth-first tree, which is the result of both `[bfs]` and `[traverse]`.
 
 use crate::algo::searches::results::SearchOutput;
 use crate::algo::searches::tree::verify::SourceOutput;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The breadth-first tree of one source.
+/// A breadth-first tree that begins at one source.
 #[derive(Debug, Clone)]
 pub struct Tree {
     source: Vertex,
@@ -23,7 +23,7 @@ pub struct Tree {
     levels: Column<i32>,
 }
 
-/// Keys of a job-file table that searches from one vertex and writes the tree.
+/// Keys of a job-file table that select a search from one source and write its tree.
 #[derive(Serialize)]
 pub(super) struct FromOne<'o, O> {
     sources: [InputId; 1],
@@ -33,7 +33,7 @@ pub(super) struct FromOne<'o, O> {
 }
 
 impl<'o, O> FromOne<'o, O> {
-    /// Returns the table keys for a search from `source` with `options`.
+    /// Returns the keys of a job-file table that select a search from `source` with `options`.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl<'o, O> FromOne<'o, O> {
 }
 
 impl Tree {
-    /// Searches from `source`. `algorithm` is the name of the search algorithm's table in a job file.
+    /// Searches breadth-first from `source`. `algorithm` is the name of the algorithm's table in a job file.
     pub(super) fn search(
         graph: &Graph,
         source: Vertex,
@@ -60,7 +60,7 @@ impl Tree {
         Ok(Tree { source, reached, depth, edges, seconds, parents, levels })
     }
 
-    /// Returns the source.
+    /// Returns the source of the breadth-first tree.
     pub fn source(&self) -> Vertex {
         self.source
     }
@@ -70,12 +70,12 @@ impl Tree {
         self.reached
     }
 
-    /// Returns the largest level.
+    /// Returns the largest level of a vertex: the largest distance from the source, in edges.
     pub fn depth(&self) -> u64 {
         self.depth
     }
 
-    /// Returns the number of edges between reached vertices.
+    /// Returns the number of edges of the graph between vertices that the search reached.
     pub fn edges(&self) -> u64 {
         self.edges
     }
@@ -95,7 +95,7 @@ impl Tree {
         &self.levels
     }
 
-    /// Writes `parent.npy` and `level.npy` to a folder.
+    /// Writes the parents to `parent.npy` and the levels to `level.npy` in a folder.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
@@ -105,7 +105,7 @@ impl Tree {
         self.levels.write_npy(folder.join("level.npy"))
     }
 
-    /// Writes `parent.csv` and `level.csv` to a folder.
+    /// Writes the parents to `parent.csv` and the levels to `level.csv` in a folder.
     ///
     /// # Errors
     /// Errors of [`Self::write_npy`].
@@ -115,12 +115,11 @@ impl Tree {
         self.levels.write_csv(folder.join("level.csv"), "level")
     }
 
-    /// Repeats the search, validates the new tree by the rules of Graph500, and compares this tree with it. The tree
-    /// is the same on every device and with any number of threads.
+    /// Repeats the breadth-first search, validates the new tree by the rules of Graph500, and compares this tree with
+    /// it. The tree is the same on every device and with any number of threads.
     ///
     /// # Errors
-    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if the tree that the search in `graph` finds differs
-    /// from this tree.
+    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if the new tree differs from this tree.
     pub fn validate(&self, graph: &Graph, context: &Context) -> Result<()> {
         let checked = BTreeMap::from([("validate", true)]);
         let other = Tree::search(graph, self.source, ("bfs", &checked), context)?;
@@ -129,7 +128,7 @@ impl Tree {
     }
 }
 
-/// Returns an error if two result columns of a search from `source` differ.
+/// Returns an error if `found` and `expected`, two result columns of a search from `source`, differ.
 pub(super) fn same<T: PartialEq + std::fmt::Display + crate::results::Value>(
     source: Vertex,
     name: &str,

@@ -26,11 +26,12 @@ use std::collections::BTreeMap;
 pub struct Totals {
     /// Number of triangles.
     pub triangles: u128,
-    /// Number of wedges (pairs of edges with a common end): the sum of d(d − 1)/2 over the degrees d of all vertices.
+    /// Number of wedges (pairs of edges with a common endpoint): the sum of d(d − 1)/2 over all vertices, where d is
+    /// the degree.
     pub wedges: u128,
     /// Fraction of the wedges that are part of a triangle, from 0 to 1.
     pub transitivity: f64,
-    /// Time of the count in seconds, without the preparation of the graph.
+    /// Time of the triangle count in seconds, without the preparation of the graph.
     pub seconds: f64,
 }
 
@@ -68,24 +69,24 @@ pub struct DirectedClustering {
     pub average: f64,
 }
 
-/// Triangle count (support) of each edge. An edge has the same index in each column.
+/// Number of triangles that contain each edge (its support). An edge has the same index in each column.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EdgeSupports {
     /// Triangle and wedge counts of the whole graph.
     pub totals: Totals,
-    /// For each edge, the smaller id of its two ends. Ids are unsigned: cast a value to `u64` to get the id.
+    /// For each edge, the smaller id of its two endpoints. Ids are unsigned: cast a value to `u64` to get the id.
     pub source: Column<i64>,
-    /// For each edge, the larger id of its two ends, stored like `source`.
+    /// For each edge, the larger id of its two endpoints. Cast a value to `u64` to get the id.
     pub target: Column<i64>,
     /// Number of triangles that contain each edge.
     pub support: Column<u32>,
-    /// The largest number in `support`; 0 if there are no edges.
+    /// The largest support of an edge (number of triangles that contain it); 0 if there are no edges.
     pub largest: u32,
 }
 
 impl EdgeSupports {
-    /// Returns each edge as a pair: the ids of its two ends, and its number of triangles.
+    /// Yields each edge as a pair: the ids of its two endpoints, and the number of triangles that contain it.
     pub fn iter(&self) -> impl Iterator<Item = ([u64; 2], u32)> + '_ {
         let ends =
             self.source.iter().zip(&self.target[..]).map(|((_, source), &target)| [source as u64, target as u64]);
@@ -93,22 +94,22 @@ impl EdgeSupports {
     }
 }
 
-/// Number of comparisons that counting triangles takes if, for each edge, the sorted adjacency rows of its ends are
-/// merged. It is given for two vertex orders.
+/// Number of comparisons that a merge-based triangle count takes, for two orders of the vertices. Such a count merges,
+/// for each edge, the sorted adjacency rows of its endpoints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Comparisons {
-    /// Triangle and wedge counts of the whole graph. `seconds` includes the time for counting comparisons.
+    /// Triangle and wedge counts of the whole graph. The time in `seconds` includes the counting of comparisons.
     pub totals: Totals,
-    /// Number of comparisons if vertices are ordered by id.
+    /// Number of comparisons of a merge-based triangle count if vertices are ordered by id.
     pub input_order: u128,
-    /// Number of comparisons if vertices are ordered by ascending degree.
+    /// Number of comparisons of a merge-based triangle count if vertices are ordered by ascending degree.
     pub degree_order: u128,
     /// `input_order` divided by `degree_order`; 0 if there are no comparisons.
     pub ratio: f64,
 }
 
-/// Counts triangles, with `key` of the job-file table `[triangle]` set to `value`.
+/// Counts triangles, with the key `key` of the job-file table `[triangle]` set to `value`.
 fn with_key<'g>(
     graph: &'g Graph,
     context: &Context,
@@ -135,7 +136,7 @@ pub fn totals(graph: &Graph, context: &Context) -> Result<Totals> {
     Ok(Totals::of(&found.output, found.seconds()))
 }
 
-/// Returns for each vertex the number of triangles that contain it.
+/// Returns, for each vertex, the number of triangles that contain it.
 ///
 /// # Errors
 /// Errors of [`count`].
@@ -159,8 +160,8 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
     })
 }
 
-/// Returns the edges of a graph, each with the number of triangles that contain it. The order of the edges depends on
-/// the graph alone.
+/// Returns the edges of a graph, each with the number of triangles that contain it. The order of the edges depends only
+/// on the graph.
 ///
 /// # Errors
 /// Errors of [`count`].
@@ -175,8 +176,8 @@ pub fn per_edge(graph: &Graph, context: &Context) -> Result<EdgeSupports> {
     })
 }
 
-/// Counts the comparisons that merging sorted adjacency rows takes, with vertices ordered by id and by degree. CPUs do
-/// the counting, even if the device is a GPU.
+/// Counts the comparisons that a merge-based triangle count takes, with vertices ordered by id and by degree. CPUs do
+/// this, even if the device is a GPU.
 ///
 /// # Errors
 /// Errors of [`count`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a directed graph, and for a graph with

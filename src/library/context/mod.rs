@@ -53,19 +53,20 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Limits the host memory of each call. The default is 80 % of the free memory of the machine or the cgroup.
+    /// Limits the host memory of each library call. The default is 80 % of the free memory of the machine or the
+    /// cgroup.
     pub fn host_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
         self.host_memory = Some(limit.into());
         self
     }
 
-    /// Limits the GPU memory of each call. The default is 90 % of the free GPU memory.
+    /// Limits the GPU memory of each library call. The default is 90 % of the free GPU memory.
     pub fn gpu_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
         self.gpu_memory = Some(limit.into());
         self
     }
 
-    /// Sets the number of threads. The default, 0, means one per core that the process may use.
+    /// Sets the number of threads of each library call. The default, 0, means one per core that the process may use.
     pub fn threads(mut self, threads: usize) -> ContextBuilder {
         self.threads = threads;
         self
@@ -83,21 +84,21 @@ impl ContextBuilder {
         self
     }
 
-    /// Sets the folder for the files of graphs without [`GraphBuilder::spill_to`](crate::GraphBuilder::spill_to). The
-    /// default is the system's folder for temporary files. Choose a folder on a fast disk: a graph takes about 4 bytes
-    /// per edge there.
+    /// Sets the folder for the files of graphs that are built without
+    /// [`GraphBuilder::spill_to`](crate::GraphBuilder::spill_to). The default is the system's folder for temporary
+    /// files. Choose a folder on a fast disk. A graph takes about 4 bytes per edge there.
     pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> ContextBuilder {
         self.temporary_folder = Some(folder.into());
         self
     }
 
-    /// Sets a progress callback. While a call is running, another thread calls it about five times a second.
+    /// Sets a progress callback. While a library call is running, another thread calls it about five times a second.
     pub fn on_progress(mut self, observer: impl Fn(&Progress<'_>) + Send + Sync + 'static) -> ContextBuilder {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// Returns the context.
+    /// Builds the context.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a GPU is chosen although the device is the CPU, or if the
@@ -117,10 +118,10 @@ impl ContextBuilder {
     }
 }
 
-/// Limits, device and temporary folder for library calls. Clones share them.
+/// Limits, device and temporary folder for library calls. Clones of a context share them.
 ///
-/// Calls of one process run one after another, because each uses all threads and the whole GPU: a call from a second
-/// thread waits. After a `fork`, the child process must build its own context.
+/// Library calls of one process run one after another, because each uses all threads and the whole GPU: a call from a
+/// second thread waits. After a `fork`, the child process must build its own context.
 ///
 /// ```
 /// use gpugraph::{Context, Device};
@@ -134,21 +135,21 @@ pub struct Context(Arc<Shared>);
 struct Shared {
     settings: ContextBuilder,
     folder: PathBuf,
-    /// Id of the process that built the context.
+    /// Id of the operating-system process that built the context.
     process: u32,
-    /// GPU session that calls share; `None` until a call has opened the GPU.
+    /// GPU session that library calls share; `None` until a call has opened the GPU.
     gpu: Mutex<Option<GpuSession>>,
     calls: Arc<Calls>,
 }
 
-/// State through which a [`Canceller`] stops the calls of a context or the run of a job.
+/// State through which a [`Canceller`] stops the library call in progress or the run of a job.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Whether a call is in progress.
+    /// Whether a library call is in progress.
     runs: Mutex<bool>,
 }
 
-/// Lock that every call of the process holds while it runs, so that calls run one after another.
+/// Lock that every library call of the process holds while it runs, so that calls run one after another.
 static TURN: Mutex<()> = Mutex::new(());
 
 impl Context {
@@ -165,13 +166,13 @@ impl Context {
         Context::builder().build()
     }
 
-    /// Returns a handle that stops calls of this context from another thread.
+    /// Returns a handle with which another thread can stop library calls of this context.
     pub fn canceller(&self) -> Canceller {
         Canceller(Arc::clone(&self.0.calls))
     }
 
-    /// Waits until no other call is running, and runs `work`, the body of a call. `work` receives the shared GPU
-    /// session.
+    /// Waits until no other library call is running, and runs `work`, the body of a call. Passes the GPU session that
+    /// calls share to `work`.
     ///
     /// # Errors
     /// Errors of `work`; [`Error::Usage`] in a process that was forked from the process that built the context.
@@ -200,7 +201,8 @@ impl Context {
     }
 
     /// Returns a job without tasks in `workdir`, with the limits and the device of this context. `input` contains the
-    /// keys of its table `[input]`. If `input_spec` is given, it is the input of the job, and `input` names none.
+    /// keys of the job's table `[input]`. If `input_spec` is given, it is the input of the job, and `input` must not
+    /// name one.
     ///
     /// # Errors
     /// [`Error::Usage`] for mistakes in `input`.
@@ -244,8 +246,8 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Guard of a call in progress. Dropping it marks the call as ended, and withdraws a cancellation that was requested
-/// for this call.
+/// Guard of a library call in progress. Dropping it marks the call as ended, and withdraws a cancellation that was
+/// requested for this call.
 struct Running<'a>(&'a Calls);
 
 impl Drop for Running<'_> {
@@ -257,7 +259,7 @@ impl Drop for Running<'_> {
 }
 
 impl Calls {
-    /// Waits until no other call of the process is running, and runs `work`, the body of a call.
+    /// Waits until no other library call of the process is running, and runs `work`, the body of a call.
     pub(super) fn call<T>(&self, work: impl FnOnce() -> T) -> T {
         let _turn = TURN.lock();
         *self.runs.lock() = true;
@@ -266,13 +268,13 @@ impl Calls {
     }
 }
 
-/// Handle that stops calls of a context, or the run of a job, from another thread.
+/// Handle with which another thread can stop library calls of a context, or the run of a job.
 #[derive(Debug, Clone)]
 pub struct Canceller(pub(super) Arc<Calls>);
 
 impl Canceller {
-    /// Stops the call in progress, which then returns an error of kind
-    /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) within a second or so. Its graph stays usable. Does nothing if
+    /// Stops the library call in progress. The call returns an error of kind
+    /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) within a second or so. The graph stays usable. Does nothing if
     /// no call is in progress.
     pub fn cancel(&self) {
         let runs = self.0.runs.lock();

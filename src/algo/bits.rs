@@ -1,4 +1,4 @@
-//! Sets of vertices as bitmaps that several threads may share. Bits are looked up one at a time or 64 at once.
+//! Sets of vertices, stored as bitmaps that several threads may share. Bits are looked up one at a time or 64 at once.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 #[cfg(target_arch = "x86_64")]
@@ -21,8 +21,8 @@ impl Lookup {
         Lookup { avx2: false }
     }
 
-    /// Looks up the bits of 64 vertices in `bits`. Bit `i` of the result is the bit of `vertices[i]`. Bit `i` is
-    /// unspecified if bit `i` of `wanted` is 0.
+    /// Looks up the bits of 64 vertices in the bitmap `bits`. Bit `i` of the result is the bit of `vertices[i]`, if bit
+    /// `i` of `wanted` is 1, and unspecified otherwise.
     #[inline]
     pub fn known(self, bits: &[AtomicU64], vertices: &[u32], wanted: u64) -> u64 {
         debug_assert!(vertices.len() == 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
@@ -35,8 +35,8 @@ impl Lookup {
         each(bits, vertices, wanted)
     }
 
-    /// Looks up the bits of up to 64 vertices in `bits`. Bit `i` of the result is 1 if the bit of `vertices[i]` is not
-    /// set. Bits beyond the last vertex are 0.
+    /// Looks up the bits of up to 64 vertices in the bitmap `bits`. Bit `i` of the result is 1 if the bit of
+    /// `vertices[i]` is not set. Bits beyond the last vertex are 0.
     #[inline]
     pub fn lacking(self, bits: &[AtomicU64], vertices: &[u32]) -> u64 {
         debug_assert!(vertices.len() <= 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
@@ -49,20 +49,21 @@ impl Lookup {
     }
 }
 
-/// Returns true if the bit of vertex `v` is set in `bits`.
+/// Returns true if the bit of vertex `v` is set in the bitmap `bits`.
 #[inline(always)]
 pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
     bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
 }
 
-/// Sets the bit of vertex `v`. Other threads may set bits at the same time. Returns true if the bit was not set before.
+/// Sets the bit of vertex `v` in the bitmap `bits`, while other threads may set bits, too. Returns true if the bit was
+/// not set before.
 #[inline(always)]
 pub fn set(bits: &[AtomicU64], v: u32) -> bool {
     let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
     word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
 }
 
-/// Yields the indices of the set bits of `bits` in ascending order.
+/// Yields the indices of the set bits of a 64-bit word in ascending order.
 #[inline]
 pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -72,8 +73,8 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Sets the bit of vertex `v`. No other thread may set bits at the same time. Returns true if the bit was not set
-/// before.
+/// Sets the bit of vertex `v` in the bitmap `bits`, while no other thread may set bits. Returns true if the bit was not
+/// set before.
 #[inline(always)]
 pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
     let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
@@ -82,7 +83,8 @@ pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
     before & bit == 0
 }
 
-/// Looks up the bits of eight vertices in `bits`. Bit `i` of the result is the bit of the vertex in lane `i`.
+/// Looks up the bits of eight vertices in the bitmap `bits`. Bit `i` of the result is the bit of the vertex in lane
+/// `i`.
 ///
 /// # Safety
 /// Each vertex has a bit in `bits`, and no other thread writes the words that contain these bits during the call.

@@ -7,7 +7,7 @@ use crate::process::host;
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
 
-/// The devices that a job has opened.
+/// The GPU and the CPU of this rank, between which tasks of a job choose.
 pub struct Devices<'a> {
     /// Communicator of all ranks.
     pub comm: &'a Comm,
@@ -15,7 +15,7 @@ pub struct Devices<'a> {
     pub workspace: Option<&'a Mutex<Workspace>>,
     /// Access to the GPU memory of the other ranks.
     pub peers: &'a Peers,
-    /// Whether the CPU may take over when a GPU is too small (`run.device = "auto"`).
+    /// Whether a task may run on the CPU if a GPU is too small for it (`run.device = "auto"`).
     pub auto: bool,
     on_gpu: Cell<bool>,
 }
@@ -28,30 +28,30 @@ pub struct Lease<'a> {
     pub cache: u64,
 }
 
-/// The chosen device, with the engine that was prepared for it. An engine is the state of an algorithm on a device.
+/// The device that was chosen for a task, with the state of the algorithm on this device (its engine).
 pub enum ChosenDevice<G, C> {
-    /// The GPU of this rank, with its engine.
+    /// The GPU of this rank, with the algorithm's state there.
     Gpu(G),
-    /// The CPU of this rank, with its engine. All ranks compute on their CPUs.
+    /// The CPU of this rank, with the algorithm's state there. All ranks compute on their CPUs.
     Cpu(C),
-    /// No device: other ranks compute on GPUs. This rank has no GPU and does no work, because its CPU would hardly
+    /// No device: other ranks compute on GPUs. This rank has no GPU and computes nothing, because its CPU would hardly
     /// help.
     Nothing,
 }
 
 impl<'a> Devices<'a> {
-    /// Creates the devices of a job. Until a device is chosen, [`Self::name`] returns `cpu`.
+    /// Creates the devices of a job. Until a task has chosen a device, [`Self::name`] returns `cpu`.
     pub fn new(comm: &'a Comm, workspace: Option<&'a Mutex<Workspace>>, peers: &'a Peers, auto: bool) -> Devices<'a> {
         Devices { comm, workspace, peers, auto, on_gpu: Cell::new(false) }
     }
 
-    /// Returns the name of the device that was chosen last, as the report shows it.
+    /// Returns the name of the device that a task chose last, as the report shows it: `gpu` or `cpu`.
     pub fn name(&self) -> &'static str {
         if self.on_gpu.get() { "gpu" } else { "cpu" }
     }
 
-    /// Prepares an engine like [`Self::choose`], but always calls `cpu` if there are several ranks. `on_gpu` converts
-    /// the value that `gpu` returns into the engine. Collective.
+    /// Chooses the device of a task like [`Self::choose`], but always calls `cpu` if there are several ranks. `on_gpu`
+    /// converts the value that `gpu` returns into the algorithm's state (its engine). Collective.
     ///
     /// # Errors
     /// Errors of `gpu` and `cpu`.
@@ -72,9 +72,9 @@ impl<'a> Devices<'a> {
         }
     }
 
-    /// Prepares an engine with `gpu` if any ranks have GPUs that can do the work, and with `cpu` otherwise. With
-    /// `run.device = "auto"`, also calls `cpu` if a GPU is too small. `is_local` says whether the CPU can read the
-    /// graph. Collective: all ranks must call it.
+    /// Chooses the device of a task, and prepares the state of the algorithm there: by calling `gpu` if any ranks have
+    /// GPUs that can run the task, and by calling `cpu` otherwise. With `run.device = "auto"`, also calls `cpu` if a
+    /// GPU is too small. `is_local` says whether the CPU can read the graph. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of `gpu` and `cpu`.

@@ -1,4 +1,4 @@
-//! Passes over the edges of an input. A POSIX signal to the process can end a pass early.
+//! Passes over the edges of an input. A signal to the process can end a pass early.
 
 use crate::algo::round;
 use crate::comm::Comm;
@@ -10,8 +10,9 @@ use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
 use crate::prepare::prepared::InputInfo;
 
-/// Calls `edge` with the raw ids of both ends of every edge of an input, on several threads. `edge` also receives the
-/// state of its thread: `states` has one element for each thread. Returns the states, and the statistics of the pass.
+/// Calls `edge` with the raw ids of both endpoints of every edge of an input, on several threads. `edge` also receives
+/// the state of its thread: `states` has one element for each thread. Returns the states, and the statistics of the
+/// pass.
 ///
 /// # Errors
 /// Errors of reading and of `edge`; [`crate::Error::Stopped`].
@@ -23,8 +24,8 @@ pub fn each_edge<S: Send>(
     formats::each_edge(input, states, &Signals, edge)
 }
 
-/// Reads the input that a graph was prepared from again. `info` describes the graph. Each rank reads a share of the edges, on one thread for each of its
-/// `visitors`, and passes every edge to the visitor of the thread. Collective.
+/// Reads again the input from which a graph was prepared. `info` describes the graph. Each rank reads a share of the
+/// edges, on one thread for each of its `visitors`, and passes every edge to the visitor of the thread. Collective.
 ///
 /// # Errors
 /// Errors of reading and of the visitors, including that the input has changed since the graph was built;

@@ -7,12 +7,12 @@ use crate::process::host;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Minimum duration of a measurement, in seconds. The algorithm is repeated until this time has passed. A shorter
-/// measurement is inexact, because meters advance in steps of up to a tenth of a second.
+/// Minimum duration of an energy measurement, in seconds. The algorithm is repeated until this time has passed. A
+/// shorter measurement is inexact, because meters advance in steps of up to a tenth of a second.
 pub const SECONDS: f64 = 3.0;
 
 /// The energy meters that this rank reads, or the reason why it can't read them. Each meter is read by one rank: the
-/// meter of a GPU by the first rank that uses the GPU, and the meter of the processors by the first rank of a machine.
+/// meter of a GPU by the first rank that uses the GPU, and the meter of a machine's processors by the first rank there.
 pub struct Meters {
     gpu: Option<Result<GpuMeter, String>>,
     cpu: Option<Result<CpuMeter, String>>,
@@ -26,37 +26,37 @@ pub struct Measurement<'m> {
     started: Instant,
 }
 
-/// Energy of an algorithm that ran several times.
+/// Energy that an algorithm consumed in several repetitions (rounds).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Measured time in seconds.
+    /// Duration of the energy measurement in seconds.
     pub seconds: f64,
-    /// Reason why no meter could be read; `None` if at least one could be read.
+    /// Reason why no energy meter could be read; `None` if at least one could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Joules of all ranks: the sum of `gpu_joules` and `cpu_joules`.
+    /// Energy of all ranks in joules: the sum of `gpu_joules` and `cpu_joules`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules: Option<f64>,
-    /// Joules of the GPUs; `None` if the meter of any GPU could not be read.
+    /// Energy of all GPUs in joules; `None` if the meter of any GPU could not be read.
     #[serde(default)]
     pub gpu_joules: Option<f64>,
-    /// Joules of the processors; `None` if the meter of any machine could not be read.
+    /// Energy of all processors in joules; `None` if the meter of any machine could not be read.
     #[serde(default)]
     pub cpu_joules: Option<f64>,
-    /// Number of times that the algorithm ran during the measurement (rounds).
+    /// Number of times that the algorithm ran during the measurement.
     #[serde(default)]
     pub rounds: u64,
-    /// Joules per round.
+    /// Energy per run of the algorithm, in joules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules_per_round: Option<f64>,
-    /// Millions of traversed edges per joule (MTEPS per watt).
+    /// Millions of edges that the algorithm traversed per joule (MTEPS per watt).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mteps_per_watt: Option<f64>,
 }
 
 impl Energy {
-    /// Sets the number of rounds, and computes the energy per round and per edge. `edges` is the number of edges that
-    /// all rounds together traversed.
+    /// Sets the number of times that the algorithm ran (rounds), and computes the energy per round and per edge.
+    /// `edges` is the number of edges that all rounds together traversed.
     pub fn per_round(self, rounds: u64, edges: u64) -> Energy {
         let joules = self.joules.filter(|&joules| joules > 0.0);
         let mteps_per_watt = joules.map(|joules| edges as f64 / 1e6 / joules);
@@ -64,7 +64,7 @@ impl Energy {
     }
 }
 
-/// Joules that one rank measured, by kind of meter; `None` if the rank reads no meter of that kind.
+/// Energy in joules that one rank measured, by kind of meter; `None` if the rank reads no meter of that kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Joules {
     gpu: Option<Result<f64, String>>,
@@ -72,8 +72,8 @@ struct Joules {
 }
 
 impl Meters {
-    /// Opens the meters of the processors of every machine, and of every GPU that a rank uses. `device` is the GPU of
-    /// this rank. Collective: all ranks must call it.
+    /// Opens the energy meters of the processors of every machine, and of every GPU that a rank uses. `device` is the
+    /// GPU of this rank. Collective: all ranks must call it.
     pub fn open(device: Option<&Device>, comm: &Comm) -> Meters {
         let gpu = device.map(Device::gpu);
         let is_first = is_first_of(comm, gpu.map(|gpu| gpu.uuid.as_str()));
@@ -81,7 +81,7 @@ impl Meters {
         Meters { gpu, cpu: is_first_of(comm, Some(&host::name())).then(CpuMeter::open) }
     }
 
-    /// Begins a measurement with these meters.
+    /// Begins an energy measurement with these meters.
     pub fn begin(&self) -> Measurement<'_> {
         let gpu = self.gpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.joules());
         let cpu = self.cpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.read());
@@ -90,13 +90,13 @@ impl Meters {
 }
 
 impl Measurement<'_> {
-    /// Returns the seconds since the measurement began.
+    /// Returns the time since the energy measurement began, in seconds.
     pub fn seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Ends the measurement. Returns its duration in seconds, and the joules that the meters of all ranks measured.
-    /// Collective: all ranks must call it.
+    /// Ends the energy measurement. Returns its duration in seconds, and the joules that the meters of all ranks
+    /// measured. Collective: all ranks must call it.
     pub fn end(self, comm: &Comm) -> Energy {
         let seconds = self.seconds();
         let meters = self.meters;
@@ -111,7 +111,7 @@ impl Measurement<'_> {
     }
 }
 
-/// Adds up the energy of all ranks. The sum of the GPU joules or of the processor joules is reported only if every
+/// Adds up the energy that all ranks measured. The sum for the GPUs, or for the processors, is reported only if every
 /// meter of that kind could be read.
 fn sum(seconds: f64, ranks: &[Joules]) -> Energy {
     let of_kind = |of: fn(&Joules) -> &Option<Result<f64, String>>, none: &str| {

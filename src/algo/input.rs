@@ -1,4 +1,4 @@
-//! The two kinds of input of algorithms: graphs and lists.
+//! The two kinds of input of algorithms: graphs and linked lists.
 
 use super::cost::{GraphSize, ListSize};
 use super::verify::{ListResults, Results};
@@ -17,10 +17,10 @@ pub enum ByInput<G, L> {
 /// Reference to a graph or a list.
 pub type InputRef<'a> = ByInput<&'a Graph, &'a List>;
 
-/// Size of a graph or a list.
+/// Size of a graph or of a list.
 pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 
-/// Results of a task on a graph or on a list, which checks read.
+/// Stored results of a task on a graph or on a list, for checks of these results.
 pub type ResultsRef<'a, 'b> = ByInput<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl<G, L> ByInput<G, L> {
@@ -32,19 +32,19 @@ impl<G, L> ByInput<G, L> {
 
 /// A kind of input: graphs or lists.
 pub trait Input: Sized + 'static {
-    /// True for lists, which need no preparation.
+    /// True for lists, false for graphs. Lists need no preparation.
     const IS_LIST: bool;
     /// Selects one of two types: `G` for graphs, `L` for lists.
     type Of<G, L>;
 
-    /// Returns the value if it is about this kind of input, and `None` otherwise.
+    /// Returns `value` if it is about this kind of input (graph or list), and `None` otherwise.
     fn pick<G, L>(value: ByInput<G, L>) -> Option<Self::Of<G, L>>;
 }
 
 /// Size of an input of kind `I`, as far as it is known.
 pub type SizeOf<'a, 'b, I> = <I as Input>::Of<&'a GraphSize<'b>, &'a ListSize>;
 
-/// Results of one task on an input of kind `I`, which checks read.
+/// Stored results of one task on an input of kind `I`, for checks of these results.
 pub type ResultsOf<'a, 'b, I> = <I as Input>::Of<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl Input for Graph {

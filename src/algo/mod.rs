@@ -90,7 +90,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
 }
 
-/// Returns the description of the result column in `file`, a path below `out/`.
+/// Returns the description of the result column that is stored in `file`, a path below `out/`.
 pub fn about_column(file: &Path) -> Option<&'static About> {
     let stem = file.file_stem()?;
     // Columns of the algorithm whose folder contains the file come first, because others may have a column of the same

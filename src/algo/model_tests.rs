@@ -1,4 +1,4 @@
-//! Graphs for tests, as sets of neighbours and as rows in memory.
+//! Small graphs for tests, as sets of neighbours and as rows in memory.
 
 use crate::formats::Halves;
 use crate::graph::block_store::BlockStore;
@@ -22,13 +22,14 @@ pub fn budget(free: u64) -> Budget {
     Budget::new(crate::memory::limit_leaving(free, 4), 4).unwrap()
 }
 
-/// A graph as sets of neighbours. Stores the heads of the out-edges and the tails of the in-edges of each vertex.
+/// A small graph for tests. For each vertex, it stores the set of heads of its out-edges and the set of tails of its
+/// in-edges.
 pub struct Model {
     pub direction: Direction,
     pub heads: Vec<BTreeSet<u32>>,
     pub tails: Vec<BTreeSet<u32>>,
     runs: DegreeRuns,
-    /// The vertex of each id, or [`ISOLATED`].
+    /// The vertex of each input id, or [`ISOLATED`] for an id without edges.
     pub map: Vec<u32>,
 }
 
@@ -65,7 +66,8 @@ impl Model {
         self.heads.len() as u32
     }
 
-    /// Builds one half of the rows in memory, in blocks of about `target` entries.
+    /// Builds one half of the rows (the smaller or the larger neighbours) in memory, in blocks of about `target`
+    /// neighbours.
     fn half(&self, half: Half, target: u64) -> BlockStore {
         let layout = Layout::of_half(&self.runs, target, half, self.direction);
         let row = |row: u64| {
@@ -136,7 +138,7 @@ impl Model {
         graph
     }
 
-    /// Writes the order of vertices to the folder of the graph. Messages need it to name vertices.
+    /// Writes the mapping from input ids to vertices to `folder`. Messages need it to name vertices.
     pub fn write_order(&self, folder: &Path) {
         let mut map = budget(1 << 20).zeroed::<u32>(self.map.len(), "a test").unwrap();
         map.copy_from_slice(&self.map);

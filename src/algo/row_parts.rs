@@ -1,5 +1,5 @@
-//! Multithreaded pass over the lower half of all rows (the neighbours with smaller ids), which contains each edge of
-//! the graph once.
+//! Multithreaded pass over the lower half of all rows, which contains the neighbours with smaller ids. This half
+//! contains each edge of the graph once.
 
 use super::team::check_parts;
 use crate::error::Result;
@@ -12,20 +12,19 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Number of rows that a thread processes at a time.
 const PART: usize = 2048;
 
-/// A range of consecutive rows of a block.
+/// A range of consecutive rows, all in one block of the graph.
 pub struct RowPart<'a> {
-    /// Index of the block.
+    /// Index of the block that contains the rows.
     pub number: usize,
-    /// The block that contains the rows. If the rows are stored packed (compressed), this is an unpacked copy of this
-    /// range only.
+    /// The block that contains the rows. If rows are packed (compressed), it is an unpacked copy of these rows only.
     pub block: Block<'a>,
-    /// Range of rows, relative to the first row of `block`.
+    /// Index range of the rows, relative to the first row of `block`.
     pub rows: Range<usize>,
 }
 
 impl<'a> RowPart<'a> {
-    /// Yields `(vertex, is_in, neighbours)` for each row. `is_in` is true for a row of in-neighbours. It is always
-    /// false if the graph is undirected.
+    /// Yields `(vertex, is_in, neighbours)` for each row of the range. `is_in` is true for a row of in-neighbours. In
+    /// an undirected graph, it is always false.
     pub fn each_row(&self, direction: Direction) -> impl Iterator<Item = (u32, bool, &'a [u32])> {
         let RowPart { block, ref rows, .. } = *self;
         rows.clone().map(move |local| {
@@ -37,9 +36,9 @@ impl<'a> RowPart<'a> {
 }
 
 /// Calls `work` with all rows, in ranges of up to `PART` rows, on several threads. Calls `state` once on each thread,
-/// and passes the returned state to every call of `work` on that thread. Releases each block after its last row.
-/// Returns the states of all threads. If `work` fails for several ranges, returns the failure for the first of these in
-/// row order, so the result does not depend on the number of threads.
+/// and passes the returned state to every call of `work` on that thread. Returns the states of all threads. If `work`
+/// fails for several ranges, returns the failure for the first of these in row order, so the result does not depend on
+/// the number of threads. Each block of rows is released after its last row.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.

@@ -1,4 +1,5 @@
-//! Resources that a job lends a task for one trial. The job opens all files, so algorithms open none themselves.
+//! Resources that a job passes to an algorithm for one trial. The job opens all files, so algorithms open none
+//! themselves.
 
 use super::device::Devices;
 use super::energy::Meters;
@@ -13,25 +14,25 @@ use crate::store::journal::{self, Journal, Record, distinct};
 use crate::store::replace::{make_folder, remove_folder};
 use std::path::{Path, PathBuf};
 
-/// The ranks, threads, memory, devices and files of one trial.
+/// The communicator, threads, memory, devices and files that an algorithm uses in one trial.
 pub struct Run<'a> {
-    /// Communicator of all ranks, each of which runs the task.
+    /// Communicator of all ranks. Each of them runs the algorithm.
     pub comm: &'a Comm,
-    /// Number of threads of this rank.
+    /// Number of threads that this rank may use.
     pub threads: usize,
-    /// Budget of host memory.
+    /// Budget of host memory, from which the algorithm allocates.
     pub budget: &'a Budget,
     /// Devices that the trial may compute on.
     pub devices: &'a Devices<'a>,
-    /// Number of finished units, which the progress display shows.
+    /// Number of finished units of work, which the progress display shows.
     pub progress: &'a StageProgress,
     /// Writer of result columns, for rank 0 only.
     pub columns: Columns<'a>,
-    /// Whether this is the trial whose results are kept.
+    /// Whether this is the last trial, whose results are kept.
     pub is_last: bool,
     /// Function that opens the input again, to read its edges with self-loops and repeated edges but without weights.
     /// `None` for a list, and for a graph that another job prepared. The input may have changed, so the algorithm must
-    /// compare its checksum with the checksum of the graph.
+    /// compare the checksum of what it reads with the checksum of the graph.
     pub input: Option<&'a dyn Fn() -> Result<Input>>,
     /// Paths of the trial's journals and checkpoints.
     pub units: Units<'a>,
@@ -41,7 +42,7 @@ pub struct Run<'a> {
     pub meters: Option<&'a Meters>,
 }
 
-/// Names the journal, the checkpoint and the folder of files of one trial, in which it stores finished units of work.
+/// Names of the journal, the checkpoint and the folder of files in which one trial stores finished units of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Units<'a> {
     /// Folder of the trial's journals and checkpoints.
@@ -54,19 +55,21 @@ pub struct Units<'a> {
     pub key: u64,
 }
 
-/// Kind of a file or folder in which a trial stores finished units.
+/// Kind of a file or folder in which a trial stores finished units of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitsKind {
-    /// Journal, named `ALGORITHM.TRIAL`: the results of finished units, one record after the other.
+    /// Journal, named `ALGORITHM.TRIAL`: the results of finished units of work, one record after the other.
     Journal,
-    /// Checkpoint, named `ALGORITHM.TRIAL.checkpoint`: arrays, and the numbers of the units that they cover.
+    /// Checkpoint, named `ALGORITHM.TRIAL.checkpoint`: the algorithm's arrays, and the numbers of the finished units of
+    /// work.
     Checkpoint,
-    /// Folder, named `ALGORITHM.TRIAL.files`, with the algorithm's own files for data that does not fit in memory.
+    /// Folder, named `ALGORITHM.TRIAL.files`: the algorithm's own files for data that does not fit in memory.
     Files,
 }
 
 impl Units<'_> {
-    /// Parses a file name into the name of the algorithm, the index of the trial and the kind of the file.
+    /// Parses the name of a file or folder with units of work into the name of the algorithm, the index of the trial
+    /// and the kind of the file.
     pub fn named(file: &str) -> Option<(&str, u32, UnitsKind)> {
         let (algorithm, rest) = file.split_once('.')?;
         match rest.split_once('.') {
@@ -86,13 +89,13 @@ impl Units<'_> {
         self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
     }
 
-    /// Returns the records of finished units, or no records if there is no journal with this key. Does not change the
-    /// journal, because its job may be running.
+    /// Returns the journal's records of finished units of work, or no records if there is no journal with this key.
+    /// Does not change the journal, because another process may be writing it.
     pub fn peek(&self) -> Vec<Record> {
         journal::peek(&self.path(UnitsKind::Journal), self.key).map(|peek| distinct(&peek.records)).unwrap_or_default()
     }
 
-    /// Opens the journal, and returns it together with the records of finished units. For rank 0 only.
+    /// Opens the trial's journal. Returns it with the records of finished units of work. For rank 0 only.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -101,12 +104,12 @@ impl Units<'_> {
         Ok((journal, distinct(&records)))
     }
 
-    /// Returns the checkpoint, which may not exist yet. For rank 0 only.
+    /// Returns the trial's checkpoint, which may not exist yet. For rank 0 only.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint::new(self.path(UnitsKind::Checkpoint), self.key)
     }
 
-    /// Returns the folder of the algorithm's own files, and creates it if necessary. The folder may contain files of
+    /// Returns the folder for the algorithm's own files, and creates it if necessary. The folder may contain files of
     /// earlier jobs with other keys. For rank 0 only.
     ///
     /// # Errors
@@ -117,7 +120,7 @@ impl Units<'_> {
         Ok(folder)
     }
 
-    /// Removes the folder of the algorithm's own files, if it exists. For rank 0 only.
+    /// Removes the folder with the algorithm's own files, if it exists. For rank 0 only.
     ///
     /// # Errors
     /// [`crate::Error::Io`].

@@ -1,4 +1,4 @@
-//! The key `sources`: the input ids of the vertices at which an algorithm begins.
+//! The key `sources` of an algorithm's table: the input ids of the vertices at which the algorithm begins.
 
 use crate::error::{At, Error, Result};
 use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
@@ -12,15 +12,16 @@ use crate::store::map::as_u64;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Maximum number of vertices that a table may name. It is limited because each source gets a folder of results.
+/// Maximum number of vertices that an algorithm's table may name. It is limited because each source gets a folder of
+/// results.
 const MOST: usize = 1 << 16;
 
-/// The sources of a table, in the order of the table.
+/// The source vertices that an algorithm's table names, in the order of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sources(pub Vec<InputId>);
 
-/// The key `sources`, which several tables have.
+/// The key `sources`, which the tables of several algorithms have.
 pub const SOURCES: Key<Sources> = Key::new(
     "sources",
     ("an id, or a list such as [1, 5] or [\"one\", \"two\"]", "none"),
@@ -34,7 +35,7 @@ impl Sources {
         distinct_ids(field, ("a vertex to begin at", "sources"), diagnostics).map(Sources)
     }
 
-    /// Returns the sources as [`NamedVertex`] values.
+    /// Returns the source vertices as [`NamedVertex`] values.
     pub fn named_vertices(&self) -> Vec<NamedVertex> {
         self.0.iter().map(|&id| ("source", id)).collect()
     }
@@ -48,8 +49,8 @@ impl Sources {
     }
 }
 
-/// Reads a list of at most [`MOST`] ids, and rejects an id that occurs twice. `one` and `many` are the nouns that
-/// messages use for one id and for several ids.
+/// Parses a list of at most [`MOST`] vertex ids, and rejects an id that occurs twice. `one` and `many` are the nouns
+/// that error messages use for one id and for several ids.
 pub fn distinct_ids(
     field: &Field<'_>,
     (one, many): (&str, &str),
@@ -73,15 +74,15 @@ pub fn distinct_ids(
     Some(ids)
 }
 
-/// A vertex that a table names: its role there, such as `source`, and its id.
+/// A vertex that an algorithm's table names: its role, such as `source`, and its id.
 pub type NamedVertex = (&'static str, InputId);
 
-/// Returns the vertex of each id that a table names in the role `what`, or `None` for an id without edges. If ids are
-/// sparse, looks them up in the list of ids that occur.
+/// Returns the vertex of each of `ids`, or `None` for an id without edges. `what` is the role of the ids, such as
+/// `source`, for error messages. Sparse ids are looked up in the list of all ids of the input.
 ///
 /// # Errors
 /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the order
-/// of vertices and the list.
+/// of vertices and the list of ids.
 pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Vec<Option<Vertex>>> {
     let Graph { folder, info, .. } = graph;
     let order = order::map(folder, info.content)?;
@@ -91,8 +92,8 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
     Ok(dense(&named, folder, info)?.into_iter().map(vertex).collect())
 }
 
-/// Returns the dense id of each named vertex. If ids are sparse or strings, it is the index in the sorted list of ids
-/// that occur; otherwise it is the raw id. The vertex may have no edges.
+/// Returns the dense id of each named vertex, which may have no edges. If ids are sparse or strings, the dense id is
+/// the index in the sorted list of all ids of the input. Otherwise it is the raw id.
 ///
 /// # Errors
 /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the list
@@ -121,8 +122,8 @@ pub fn dense(named: &[NamedVertex], folder: &Path, info: &InputInfo) -> Result<V
     named.iter().map(found).collect()
 }
 
-/// Returns the error for a named vertex that the input does not have. `why` is empty, or continues a text such as "the
-/// source 3".
+/// Returns the error for a named vertex that the input does not have. `why` is empty, or is appended to a text such as
+/// "the source 3".
 pub fn unknown((what, id): NamedVertex, why: &str, info: &InputInfo) -> Error {
     let expected = match info.largest_id().filter(|_| !info.sparse && !info.names) {
         Some(largest) => format!("a vertex of {}, whose ids are {} to {largest}", info.source, info.first_id.0),

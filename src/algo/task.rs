@@ -1,4 +1,4 @@
-//! Tasks of a job, and entries of the registry. Both represent algorithms with their types erased.
+//! Tasks of a job, and registry entries of algorithms. Both hide the types of an algorithm's options and results.
 
 use super::algorithm::{Algorithm, Answer, Needs};
 use super::cost::{Cost, RankResources};
@@ -21,14 +21,15 @@ use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// One table of a job: an [`Algorithm`] with its options, whose types are erased. Most methods call the method of
-/// [`Algorithm`] with the same name. Results are JSON values, as the manifest stores them.
+/// An [`Algorithm`] with its options from one table of a job file, behind an interface without the algorithm's own
+/// types. Most methods call the method of [`Algorithm`] with the same name. Results are JSON values, as the manifest
+/// stores them.
 pub trait Task: Debug + Send + Sync {
     /// Returns [`Algorithm::NAME`].
     fn name(&self) -> &'static str;
-    /// Returns true if the task computes on a list.
+    /// Returns true if the task's input is a list instead of a graph.
     fn is_on_list(&self) -> bool;
-    /// Returns the table of options, with defaults filled in.
+    /// Returns the options of the algorithm's table, with defaults filled in.
     fn table(&self) -> Value;
     /// Calls [`Algorithm::needs`].
     fn needs(&self) -> Needs;
@@ -48,7 +49,8 @@ pub trait Task: Debug + Send + Sync {
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
     /// Calls [`Algorithm::takes_packed`].
     fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool;
-    /// Calls [`Algorithm::cost`]. Returns the default cost for an input of the other kind.
+    /// Calls [`Algorithm::cost`]. If the input is of the other kind (a graph instead of a list, or the reverse),
+    /// returns the default cost.
     fn cost(&self, size: SizeRef<'_, '_>, resources: &RankResources) -> Cost;
     /// Calls [`Algorithm::run`]. Collective: all ranks must call it.
     ///
@@ -65,7 +67,7 @@ pub trait Task: Debug + Send + Sync {
     /// # Errors
     /// Errors of [`Algorithm::verify_units`].
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
-    /// Calls [`Algorithm::answer`]. The answer is a question mark if another version wrote the result.
+    /// Calls [`Algorithm::answer`]. The answer is a question mark if another version of the program wrote the result.
     fn answer(&self, found: &Value, details: &Value) -> Answer;
     /// Calls [`Algorithm::figures_so_far`].
     fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure>;
@@ -77,24 +79,24 @@ impl PartialEq for dyn Task {
     }
 }
 
-/// Outcome of a trial, as the manifest stores it.
+/// Outcome of one trial of a task, as the manifest stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The [`Algorithm::Output`] as JSON. Every trial must find the same result.
+    /// The algorithm's result ([`Algorithm::Output`]) as JSON. Every trial must find the same result.
     pub found: Value,
-    /// The [`Algorithm::Details`] as JSON. The report merges its fields with the fields of the output, also within
-    /// lists of objects.
+    /// Times and counters of the trial ([`Algorithm::Details`]) as JSON. The report merges their fields with the fields
+    /// of the result, also within lists of objects.
     pub how: Value,
     /// Duration of the trial in seconds, including its time in earlier runs of the job.
     pub seconds: f64,
 }
 
-/// Creates a task from the options of an algorithm.
+/// Creates a task from an algorithm with its options.
 pub fn task<A: Algorithm>(options: A) -> Arc<dyn Task> {
     Arc::new(Erased(options))
 }
 
-/// An algorithm with its types erased.
+/// An algorithm as a [`Task`], which hides its types.
 #[derive(Debug)]
 struct Erased<A>(A);
 
@@ -184,7 +186,8 @@ impl<A: Algorithm> Task for Erased<A> {
     }
 }
 
-/// Returns the input if it is of the algorithm's kind. All inputs of a job are of the same kind.
+/// Returns the graph or list in `value` if the algorithm takes this kind of input. All inputs of a job are of the same
+/// kind.
 fn of_kind<A: Algorithm, G, L>(value: ByInput<G, L>) -> Result<<A::Input as Input>::Of<G, L>> {
     A::Input::pick(value).ok_or_else(|| Error::internal("compute a task", "its input is of another kind"))
 }
@@ -197,18 +200,18 @@ fn output<A: Algorithm>(found: &Value) -> Result<A::Output> {
     read(found, A::NAME, "result is")
 }
 
-/// Parses a result and its details from the manifest.
+/// Parses the result of a trial and its details, which are JSON values from the manifest.
 fn trial<A: Algorithm>(found: &Value, details: &Value) -> Result<(A::Output, A::Details)> {
     Ok((output::<A>(found)?, read(details, A::NAME, "details are")?))
 }
 
-/// Parses a result, or the details of a result, from the manifest.
+/// Parses a JSON value from the manifest: a result, or the details of a result.
 fn read<T: DeserializeOwned>(value: &Value, name: &str, what: &str) -> Result<T> {
     let other = |e| Error::Validation(format!("the manifest's {what} not of this version's [{name}]: {e}"));
     serde_json::from_value(value.clone()).map_err(other)
 }
 
-/// Registry entry of an algorithm.
+/// Registry entry of an algorithm, which hides the algorithm's own types.
 pub struct Entry {
     /// Value of [`Algorithm::NAME`].
     pub name: &'static str,
@@ -220,17 +223,18 @@ pub struct Entry {
     pub columns: &'static [About],
     /// Value of [`Algorithm::ALTERNATIVES`].
     pub alternatives: &'static [&'static str],
-    /// Whether the algorithm computes on a list.
+    /// Whether the algorithm's input is a list instead of a graph.
     pub is_on_list: bool,
     /// Calls [`Algorithm::parse`].
     pub parse: fn(&Section<'_>, &mut Diagnostics) -> Option<Arc<dyn Task>>,
-    /// Restores a task from a table that [`Task::table`] returned. Returns `None` if another version wrote the table.
+    /// Restores a task from a table that [`Task::table`] returned. Returns `None` if another version of the program
+    /// wrote the table.
     pub recall: fn(&Value) -> Option<Arc<dyn Task>>,
-    /// Calls [`Algorithm::sentences`] with a result from the report. Returns no sentences if another version wrote the
-    /// result.
+    /// Calls [`Algorithm::sentences`] with a result from the report. Returns no sentences if another version of the
+    /// program wrote the result.
     pub sentences: fn(&Value) -> Vec<String>,
-    /// Calls [`Algorithm::figures`] with a result from the report. Returns no charts if another version wrote the
-    /// result.
+    /// Calls [`Algorithm::figures`] with a result from the report. Returns no charts if another version of the program
+    /// wrote the result.
     pub figures: fn(&Value) -> Vec<Figure>,
 }
 

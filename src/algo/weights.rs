@@ -1,4 +1,5 @@
-//! The key `weights` of an algorithm's table, which selects the weights of the input, or random weights.
+//! The key `weights` of an algorithm's table in a job file. It selects the edge weights of the input, or random or
+//! constant weights.
 
 use crate::formats::WeightType;
 use crate::graph::GraphWeights;
@@ -6,25 +7,25 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::jobfile::{Diagnostics, Field};
 use serde::{Deserialize, Serialize};
 
-/// Keys that `weights` may contain if it is a table.
+/// Keys that the value of `weights` may contain if it is a table.
 const KEYS: [&str; 3] = ["uniform", "seed", "unit"];
 const FORMS: &str =
     "expected \"file\", { uniform = [1, 1000], seed = 1 }, { uniform = [0.0, 1.0], seed = 1 } or { unit = true }";
 
-/// Source of the weights that a task uses.
+/// Origin of the edge weights that a task uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WeightSource {
-    /// The weights of the input.
+    /// The edge weights of the input.
     #[default]
     File,
-    /// Random or constant weights.
+    /// Random or constant edge weights.
     Drawn(DrawnWeights),
 }
 
 impl WeightSource {
-    /// Parses the key `weights` of an algorithm's table, which is `"file"` or a table. If there are mistakes, reports
-    /// them to `diagnostics` and returns `None`.
+    /// Parses the key `weights` of an algorithm's table, whose value is `"file"` or a table. If there are mistakes,
+    /// reports them to `diagnostics` and returns `None`.
     pub fn parse(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightSource> {
         if field.is_table() {
             return drawn(field, diagnostics).map(WeightSource::Drawn);
@@ -36,7 +37,7 @@ impl WeightSource {
         None
     }
 
-    /// Returns the type of the weights. `stored` describes the weights of the input, if they are known.
+    /// Returns the number type of the edge weights. `stored` describes the weights of the input, if they are known.
     pub fn kind(self, stored: Option<GraphWeights>) -> WeightType {
         match self {
             WeightSource::Drawn(drawn) => drawn.kind(),
@@ -45,8 +46,8 @@ impl WeightSource {
         }
     }
 
-    /// Returns an upper bound on the weights, in the form in which they are stored. It is 2^32 - 1 if the weights come
-    /// from the input.
+    /// Returns an upper bound on the edge weights, as the number that is stored for a weight. It is 2^32 - 1 if the
+    /// weights come from the input.
     pub fn largest(self) -> u32 {
         match self {
             WeightSource::Drawn(drawn) => drawn.largest(),

@@ -25,8 +25,8 @@ pub enum Variant {
     /// As in the GAP Benchmark Suite: the PageRank values of sinks are dropped, and iterations end when the values
     /// hardly change.
     Gap {
-        /// Iterations end when the changes of all PageRank values add up to less than this number: above 0 and at most
-        /// 1.
+        /// Iterations end when the changes of all PageRank values add up to less than this tolerance. It is above 0 and
+        /// at most 1.
         tolerance: f64,
     },
     /// As in LDBC Graphalytics: the PageRank values of sinks are spread evenly over all vertices, and the number of

@@ -1,5 +1,5 @@
-//! Counts of shortest paths. An f64 represents counts up to 10^308, which large grids exceed; wide numbers represent
-//! larger counts.
+//! Number types for counts of shortest paths. An f64 represents counts up to 10^308, which large grids exceed. Wide
+//! numbers represent larger counts.
 //!
 //! A *wide number* is a u64. Its upper 24 bits are an exponent, and its lower 40 bits are a mantissa whose highest bit
 //! is set. The u64 0 represents the number 0. Any other u64 represents `mantissa * 2^(exponent - BIAS)`.
@@ -9,36 +9,35 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A number type for counts of shortest paths.
 pub(super) trait Count: Number + PartialEq {
-    /// The number 1.
     const ONE: Self;
 
-    /// Returns the sum of `self` and `other`.
     fn plus(self, other: Self) -> Self;
 
-    /// Returns true if the sum of up to `terms` counts, none of them larger than this one, is the same in any order of
+    /// Returns true if up to `terms` counts, none of them larger than this one, have the same sum in any order of
     /// additions.
     fn sums_exactly(self, terms: u64) -> bool;
 
-    /// Adds this count to the count whose bit pattern is in `cell`. Returns true if that count was 0 before.
+    /// Adds this count of shortest paths to the count whose bit pattern is in `cell`. Returns true if that count was 0
+    /// before.
     fn add_to(self, cell: &AtomicU64) -> bool;
 
-    /// Returns true if this count is too large for the type.
+    /// Returns true if this count of shortest paths is too large for its number type.
     fn is_too_large(self) -> bool;
 
-    /// Returns the dependency of a vertex with this count. `sum` is the sum of the shares of its successors: of the
-    /// numbers (1 + dependency) / count.
+    /// Returns the dependency of a vertex to which this many shortest paths lead. `sum` is the sum of (1 + dependency)
+    /// / (number of shortest paths) over the successors of the vertex.
     fn dependency(self, sum: Self) -> f64;
 
-    /// Returns the share of a vertex with this count and dependency: (1 + dependency) / count. It is added to the sum
-    /// of each predecessor.
+    /// Returns (1 + dependency) / (number of shortest paths) for a vertex to which this many shortest paths lead: the
+    /// share that the vertex adds to the sum of each predecessor.
     fn share(self, dependency: f64) -> Self;
 }
 
-/// Maximum number of entries per piece. Each half of a row is divided into pieces, which are summed separately. The
-/// sums of the pieces are added to the sum of the row.
+/// Maximum number of neighbours whose values are summed in one sequence (a piece of a row). The sums of the pieces are
+/// then added to the sum of the row.
 pub(super) const PIECE: usize = 128;
 
-/// Largest count that is stored as f64. Its reciprocal has full precision.
+/// Largest count of shortest paths that is stored as f64. Its reciprocal has full precision.
 const LARGEST: f64 = f64::from_bits((1000 + 1023) << 52);
 
 impl Count for f64 {
@@ -74,15 +73,15 @@ impl Count for f64 {
     }
 }
 
-/// Number of mantissa bits of a wide number.
+/// Number of mantissa bits of a wide number (a u64 that represents larger numbers than an f64).
 const BITS: u32 = 40;
-/// Exponent of a wide number whose value is its mantissa.
+/// Stored exponent of a wide number that is equal to its mantissa.
 const BIAS: i64 = 1 << 23;
-/// Largest exponent of a count: [`BIAS`] plus 2^22. The exponents of shares, which [`Count::share`] returns, are at
+/// Largest exponent of a count of shortest paths. The exponents of the shares that [`Count::share`] returns are at
 /// least [`BIAS`] minus 2^22.
 const LARGEST_EXPONENT: i64 = BIAS + (1 << 22);
-/// Number of stored mantissa bits of an f64, without the implied bit. It is also the exponent of an f64 whose value
-/// equals its mantissa, read as an integer.
+/// Number of stored mantissa bits of an f64, without the implied bit. An f64 with this exponent is equal to its
+/// mantissa, read as an integer.
 const F64_BITS: u32 = f64::MANTISSA_DIGITS - 1;
 const F64_BIAS: i64 = 1023 + F64_BITS as i64;
 
@@ -139,7 +138,7 @@ fn mantissa(wide: u64) -> u64 {
     wide & ((1 << BITS) - 1)
 }
 
-/// Returns the exponent of the power of two by which the mantissa is multiplied.
+/// Returns the number p for which a wide number is equal to its mantissa times 2^p.
 #[inline]
 fn exponent(wide: u64) -> i64 {
     (wide >> BITS) as i64 - BIAS

@@ -1,4 +1,4 @@
-//! Runs one trial of betweenness centrality: all ranks search from the sources, and rank 0 computes the statistics and
+//! Runs one trial of betweenness centrality. All ranks search from the sources. Rank 0 computes the statistics and
 //! writes the result column.
 
 use super::gpu::{self, GpuSearch};
@@ -23,22 +23,22 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Progress of a trial.
+/// Progress of a trial of betweenness centrality.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
-    /// Number of sources whose searches are complete.
+    /// Number of sources from which the search is complete.
     done: u64,
-    /// Number of pairs of a source and another vertex that it reaches.
+    /// Number of pairs of a source and another vertex that the source reaches.
     pairs: u64,
-    /// Largest distance from a source.
+    /// Largest distance from a source to a vertex.
     depth: u64,
-    /// Whether a count of shortest paths was too large for f64.
+    /// Whether a count of shortest paths was too large for f64, so that wide numbers are used.
     is_wide: bool,
     /// Duration of the trial so far in seconds, including earlier runs.
     seconds: f64,
 }
 
-/// Computes the scores, or resumes the trial of an earlier run. Collective.
+/// Computes the betweenness scores, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Input`] for a source that the graph does not have; errors of reading rows; disk errors;
@@ -114,18 +114,18 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     Ok(Trial { output, details: (), seconds })
 }
 
-/// Engine of the searches: on CPUs with f64 or wide path counts, or on a GPU.
+/// The device and the number type of the searches: CPUs with f64 or wide counts of shortest paths, or a GPU.
 enum Engine<'g> {
     Plain(Search<'g, f64>),
-    /// A search on CPUs with wide path counts, which may exceed the range of f64.
+    /// A search on CPUs whose counts of shortest paths may exceed the range of f64.
     Wide(Search<'g, u64>),
-    /// A search on a GPU, which also stores the totals.
+    /// A search on a GPU, which also stores the sum of the dependencies of each vertex.
     Gpu(Box<GpuSearch<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device and prepares the engine there. CPUs are used if there are several ranks, or if counts exceed
-    /// f64. Collective.
+    /// Chooses the device of the searches, and allocates their arrays there. CPUs are used if there are several ranks,
+    /// or if counts of shortest paths exceed f64 (`is_wide`). Collective.
     fn open<'r: 'g>(
         (graph, degrees): (&'g Graph, &'g [u32]),
         is_wide: bool,
@@ -150,9 +150,9 @@ impl<'g> Engine<'g> {
         })
     }
 
-    /// Returns the engine that replaces this one after a path count was too large for its type, or `None` if its type
-    /// is the widest. A GPU engine is replaced by a CPU engine with the same type, which finds the source with too many
-    /// paths.
+    /// Returns the engine with which to repeat a search after a count of shortest paths was too large. A GPU is
+    /// replaced by CPUs, which find the source with too many paths. On CPUs, f64 is replaced by wide numbers. Returns
+    /// `None` if wide numbers were too small.
     fn wider(mut self, graph: (&'g Graph, &'g [u32]), totals: &mut [f64], run: &Run<'_>) -> Result<Option<Engine<'g>>> {
         let is_wide = match &mut self {
             Engine::Wide(_) => return Ok(None),
@@ -167,7 +167,7 @@ impl<'g> Engine<'g> {
         Engine::on_cpu(graph, is_wide, run).map(Some)
     }
 
-    /// Returns the number of sources whose searches run together.
+    /// Returns the number of sources from which one call of [`Self::run`] searches.
     fn batch(&self) -> usize {
         if let Engine::Gpu(_) = self { gpu::SOURCES } else { 1 }
     }
@@ -191,7 +191,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Copies the totals from the GPU to `totals`, if a GPU stores them.
+    /// Copies the sums of dependencies to `totals`, if they are stored on a GPU.
     fn fetch(&mut self, totals: &mut [f64]) -> Result<()> {
         if let Engine::Gpu(search) = self { search.fetch(totals) } else { Ok(()) }
     }
@@ -203,14 +203,14 @@ fn too_many(source: InputId, graph: &Graph) -> Error {
     Error::input(&graph.info.source, At::File, "shortest paths that can be counted", found, remedy)
 }
 
-/// Saves the totals and the progress of the trial.
+/// Saves the sums of dependencies (`totals`) and the progress of the trial.
 fn save(checkpoint: &mut Checkpoint, totals: &[f64], progress: Progress, units: u64) -> Result<()> {
     let Progress { done, pairs, depth, is_wide, seconds } = progress;
     let head = [seconds.to_bits(), pairs, depth, is_wide.into()];
     checkpoint.save(done, units, &[bytes_of(&head), bytes_of(totals)])
 }
 
-/// Loads saved totals into `totals`. Returns the saved progress.
+/// Loads the sums of dependencies from a checkpoint into `totals`. Returns the saved progress of the trial.
 fn load(saved: &Saved, totals: &mut [f64]) -> Result<Progress> {
     match (saved.words(0)?, saved.words(1)?) {
         (&[seconds, pairs, depth, is_wide], of) if of.len() == totals.len() => {

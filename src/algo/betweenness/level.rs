@@ -1,4 +1,5 @@
-//! How threads work on the vertices of a level, and how ranks exchange the values of these vertices.
+//! Work on the vertices of one level of a betweenness search: how threads divide it, and how ranks exchange the
+//! results.
 //!
 //! The vertices of a level are in ascending order, so a contiguous slice of a level corresponds to a contiguous slice
 //! of every per-vertex array. Each thread processes such slices.
@@ -17,20 +18,20 @@ use std::ops::Range;
 
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 13;
-/// Number of row entries between a prefetch and its use.
+/// Prefetch distance, in neighbours of a row.
 const AHEAD: usize = 32;
 
-/// The threads and ranks that work on a level.
+/// The threads and ranks that work together on one level of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Workers<'c> {
     pub comm: &'c Comm,
     pub threads: usize,
 }
 
-/// Returns the sum of the `values` of the neighbours of `v` in direction `way`. Adds in the same order as
-/// `kernels/betweenness.cu`. Each half of the row is divided into pieces of [`PIECE`] entries. A piece is added up from
-/// its first entry to its last, and the sums of the pieces are added in order. The values of vertices before `from` are
-/// 0. Also prefetches the values of the rows after `v`, unless `is_scattered` is true because other rows are read next.
+/// Returns the sum of the `values` of the neighbours of `v` in direction `way`. The values of vertices before `from`
+/// are 0. Adds in the same order as `kernels/betweenness.cu`: each half of a row is divided into pieces of [`PIECE`]
+/// neighbours, each piece is added up from its first neighbour to its last, and the sums of the pieces are added in
+/// order. Also prefetches the values for the rows after `v`, unless `is_scattered` says that other rows are read next.
 #[inline(always)]
 fn sum<C: Count>(
     rows: &Neighbours<'_>,
@@ -63,11 +64,11 @@ fn sum<C: Count>(
     total
 }
 
-/// Buffers into which both halves of a row are unpacked.
+/// Buffers for the two unpacked halves of a row.
 pub(super) type Unpacked = [crate::graph::block_store::Unpacked; 2];
 
-/// Sets the element of `sums` of each vertex in `list` to the sum of the `values` of its neighbours in direction `way`.
-/// The values of vertices before `from` are 0.
+/// For each vertex in `list`, computes the sum of the `values` of its neighbours in direction `way`, and writes it to
+/// the vertex's element of `sums`. The values of vertices before `from` are 0.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -131,8 +132,8 @@ pub(super) fn pull_all<C: Count>(
     })
 }
 
-/// Calls `visit` with each vertex in `list` and each of its out-neighbours. Calls `expect` with each later
-/// out-neighbour ahead of time, so that `expect` can prefetch the neighbour's data.
+/// Calls `visit` with each vertex in `list` and each of its out-neighbours. Calls `expect` with most out-neighbours
+/// some time before `visit`, to prefetch the neighbour's data.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -163,13 +164,13 @@ pub(super) fn push(
     })
 }
 
-/// Yields the vertices in those slices of `parts` whose indices are in `some`.
+/// Yields the vertices in the slices `parts[some]`, slice by slice.
 fn listed(parts: &[&[u32]], some: Range<usize>) -> impl Iterator<Item = u32> + Clone {
     parts[some].iter().copied().flatten().copied()
 }
 
-/// Replaces the element of `values` of each vertex in `list`. `update` is called with the vertex and the old element,
-/// and returns the new element and a flag. Returns true if any flag was true.
+/// Replaces the element of `values` of each vertex in `list`. `update` is called with the vertex and the old element.
+/// It returns the new element and a flag. Returns true if the flag was true for any vertex.
 ///
 /// # Errors
 /// [`crate::Error::Addresses`] if no thread can be started.
@@ -198,8 +199,8 @@ pub(super) fn update<T: Copy + Send>(
     Ok(of_threads.contains(&true))
 }
 
-/// Exchanges `values`: each rank sends the values of those vertices in `list` that it owns to all other ranks.
-/// Collective.
+/// Sends the `values` of those vertices in `list` that this rank owns to all other ranks, and receives those of the
+/// other vertices. Collective.
 pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &mut [C], comm: &Comm) {
     let mut next: Vec<usize> =
         rows.firsts.iter().map(|&first| list.partition_point(|&v| (v as usize) < first)).collect();

@@ -1,10 +1,10 @@
 //! Betweenness centrality: the number of shortest paths from some sources that lead through each vertex, by Brandes'
 //! algorithm.
 //!
-//! From each source, a search finds the levels and the number of shortest paths to every vertex, level by level. Then
+//! A search from each source finds the levels and the number of shortest paths to every vertex, level by level. Then
 //! the dependency of every vertex is computed from the vertices of the next level, from the deepest level back to the
-//! source. Both sums are pulled along rows in a fixed order, so scores are bitwise equal on any number of threads and
-//! ranks, and on a GPU.
+//! source. Path counts and dependencies are summed along rows in a fixed order, so scores are bitwise equal on any
+//! number of threads and ranks, and on a GPU.
 //!
 //! | file | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The options of `[betweenness]`.
+//! The options of betweenness centrality, from the job-file table `[betweenness]`.
 
 use crate::algo::searches::Origins;
 use crate::algo::searches::options::{MOST_ROOTS, SEED};
@@ -6,16 +6,17 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
-/// Choice of the number by which scores are divided.
+/// Normalisation: choice of the number by which scores are divided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalise {
-    /// No division: the score of a vertex is the sum of the dependencies of all sources on it.
+    /// Scores are not divided: the score of a vertex is the sum of the dependencies of all sources on it.
     #[default]
     None,
-    /// Division by the largest score, as in the GAP Benchmark Suite.
+    /// Scores are divided by the largest score, as in the GAP Benchmark Suite.
     Largest,
-    /// Division by (n - 1)(n - 2), the number of ordered pairs of other vertices.
+    /// Scores are divided by (n - 1)(n - 2), the number of ordered pairs of other vertices, where n is the number of
+    /// vertices.
     Pairs,
 }
 
@@ -26,7 +27,8 @@ pub(super) const NORMALISE: Key<Normalise> = Key::choice(
     "divides scores by nothing, by the largest score, or by (n - 1)(n - 2) for n vertices",
 );
 
-/// Number of random sources if a table names neither roots nor sources, as in the GAP Benchmark Suite.
+/// Number of random sources if the table `[betweenness]` has neither `roots` nor `sources`, as in the GAP Benchmark
+/// Suite.
 const DRAWN: u32 = 4;
 
 /// The key `roots` of the table `[betweenness]`.
@@ -44,7 +46,7 @@ pub(super) const KEYS: &[&dyn AnyKey] = &[&ROOTS, &SEED, &SOURCES, &NORMALISE];
 /// Options of betweenness centrality.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Betweenness {
-    /// The sources.
+    /// The sources: how they are chosen.
     #[serde(flatten)]
     pub origins: Origins,
     /// Choice of the number by which scores are divided.

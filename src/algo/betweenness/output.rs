@@ -7,7 +7,7 @@ use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Result columns of the table.
+/// Result columns of `[betweenness]`.
 pub(super) const COLUMNS: &[About] = &[About::new(
     "centrality",
     "betweenness: sum of dependencies of the sources, divided as `normalise` says",
@@ -17,13 +17,13 @@ pub(super) const COLUMNS: &[About] = &[About::new(
 /// Result of betweenness centrality: the sources, and the vertices with the highest scores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BetweennessOutput {
-    /// The sources, as ids of the input.
+    /// Ids of the sources in the input.
     pub sources: Vec<InputId>,
-    /// Number of pairs of a source and another vertex that it reaches.
+    /// Number of pairs of a source and another vertex that the source reaches.
     pub pairs: u64,
     /// Largest distance from a source to a vertex.
     pub depth: u64,
-    /// Number by which sums of dependencies are divided.
+    /// Number by which the sums of dependencies are divided to get scores.
     pub divisor: f64,
     /// The vertices with the highest scores, by descending score. Vertices with equal scores are in ascending order of
     /// ids.
@@ -32,19 +32,19 @@ pub struct BetweennessOutput {
     pub by_score: Vec<RankBin>,
 }
 
-/// A vertex and its score.
+/// A vertex and its betweenness score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CentralVertex {
-    /// Input id of the vertex.
+    /// Id of the vertex in the input.
     pub vertex: InputId,
-    /// Score of the vertex.
+    /// Betweenness score of the vertex.
     pub centrality: f64,
 }
 
 impl BetweennessOutput {
     /// Adds the statistics of all scores to the result. `figures` contains the scores of the vertices with edges. The
-    /// vertices in the rows `isolated`, which follow all other rows, have no edges and the score 0. `id` returns the id
-    /// of the vertex in a row.
+    /// vertices in the rows `isolated`, which follow all other rows of the result column, have no edges and the score
+    /// 0. `id` returns the input id of the vertex in a row.
     pub(super) fn with(self, mut figures: RankFigures, isolated: Range<u64>, id: impl Fn(u64) -> InputId) -> Self {
         figures.count(0.0, isolated.end - isolated.start);
         isolated.take(LARGEST).for_each(|row| figures.offer(0.0, row));

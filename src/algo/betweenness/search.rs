@@ -1,9 +1,9 @@
-//! The search from one source: levels and counts of shortest paths, then dependencies.
+//! The betweenness search from one source on CPUs: levels and counts of shortest paths, then dependencies.
 //!
 //! The search does not store the levels of vertices. An unreached vertex has the count 0, and its reached neighbours
-//! are all in the last level. So a vertex of the next level sums the counts of all its in-neighbours. In the backward pass,
-//! each vertex sums the *shares* of all its out-neighbours. The share of a vertex is (1 + dependency) / count, and 0
-//! until the dependency is computed.
+//! are all in the last level. So the count of a vertex in the next level is the sum of the counts of all its
+//! in-neighbours. In the backward pass, each vertex sums the *shares* of all its out-neighbours. The share of a vertex
+//! is (1 + dependency) / count, and 0 until the dependency is computed.
 
 use super::arithmetic::Count;
 use super::level::{self, Unpacked, Workers};
@@ -20,48 +20,48 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Inverse of the threshold for pulling, used instead of [`SPARSE`] if path counts have the same sum in any order of
 /// additions. A push can then count paths while it finds the next level. The value is multiplied by the number of
-/// ranks, because in a push every rank adds up all counts.
+/// ranks, because in a push every rank reads the rows of the whole level.
 const DENSE: u64 = 2;
 
-/// Returns the host memory in bytes for a search in a graph with `vertices` vertices.
+/// Returns the host memory, in bytes, for a betweenness search in a graph with `vertices` vertices.
 pub(super) fn bytes(vertices: u64) -> u64 {
     28 * vertices + 3 * 8 * vertices.div_ceil(64)
 }
 
-/// Arrays of one search, and the rows that it reads.
+/// Arrays of a betweenness search on CPUs, and the rows of the graph.
 pub(super) struct Search<'g, C> {
     rows: Neighbours<'g>,
-    /// The reached vertices, level by level, ascending within each level.
+    /// The vertices that the search has reached, level by level, ascending within each level.
     order: Buffer<u32>,
-    /// Bitmap of the reached vertices.
+    /// Bitmap of the vertices that the search has reached.
     reached: Buffer<AtomicU64>,
-    /// Bitmap of the vertices of the next level while it is being found.
+    /// Bitmap of the vertices found so far for the next level.
     found: Buffer<AtomicU64>,
-    /// Bitmap of the indices in `order` at which a level begins.
+    /// Bitmap of the indices in `order`, the list of reached vertices, at which a level begins.
     starts: Buffer<AtomicU64>,
     /// Number of shortest paths to each vertex.
     paths: Buffer<C>,
-    /// Share of each vertex: (1 + dependency) / count, which the vertex adds to the sum of each predecessor.
+    /// Share of each vertex, which it adds to the sum of each predecessor: (1 + dependency) / (number of shortest
+    /// paths).
     shares: Buffer<C>,
-    /// One sum per vertex. While the search counts paths, it adds up the path counts of predecessors for the vertices of
-    /// the current level. In the backward pass, it adds up the shares of successors. So in the end every reached vertex
-    /// has the sum of the shares of its successors.
+    /// One sum per vertex: of the path counts of its predecessors while the search counts paths, and of the shares of
+    /// its successors in the backward pass.
     sums: Buffer<C>,
     extent: Extent,
 }
 
-/// Extent of a search: how many vertices it reached, and how far away.
+/// Extent of a search from one source: how many vertices it reached, and how far away they are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Extent {
-    /// Number of reached vertices.
+    /// Number of vertices that the source reaches.
     pub reached: usize,
-    /// Largest distance from the source.
+    /// Largest distance from the source to a vertex.
     pub depth: u64,
 }
 
 impl<'g, C: Count> Search<'g, C> {
-    /// Allocates the arrays of a search. Then calls `rows`, which must divide the vertices among the ranks and return
-    /// this rank's access to the rows.
+    /// Allocates the arrays of a betweenness search. Then calls `rows`, which must divide the vertices among the ranks
+    /// and return this rank's access to the rows.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -88,7 +88,7 @@ impl<'g, C: Count> Search<'g, C> {
     }
 
     /// Computes the dependencies of all vertices on the source `root`. Returns `None` if a count of shortest paths is
-    /// too large for the type. Collective.
+    /// too large for its number type. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -101,7 +101,7 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(Some(self.extent))
     }
 
-    /// Adds the dependency of every vertex on the source to the vertex's total.
+    /// Adds the dependency of every vertex on the source to the vertex's element of `totals`.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
@@ -129,7 +129,8 @@ impl<'g, C: Count> Search<'g, C> {
         self.extent = Extent::default();
     }
 
-    /// Finds the levels, and counts the shortest paths to every vertex. Returns false if a count is too large.
+    /// Finds the levels of a search from `root`, and counts the shortest paths to every vertex. Returns false if a
+    /// count is too large for its number type.
     fn count(&mut self, root: u32, workers: Workers<'_>) -> Result<bool> {
         let (direction, comm) = (self.rows.direction, workers.comm);
         self.order[0] = root;
@@ -183,7 +184,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(true)
     }
 
-    /// Adds up the shares of the out-neighbours of every reached vertex, except the source.
+    /// Backward pass: adds up the shares of the out-neighbours of every reached vertex except the source, and computes
+    /// the vertex's own share.
     fn depend(&mut self, workers: Workers<'_>) -> Result<()> {
         let (mut end, mut number) = (self.extent.reached, self.extent.depth);
         while end > 1 {
@@ -209,7 +211,7 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(())
     }
 
-    /// Returns the range of indices in `order` of the level that ends before index `end`.
+    /// Returns the index range, in `order`, of the level that ends before index `end`.
     fn level_before(&self, end: usize) -> Range<usize> {
         let mut word = (end - 1) / 64;
         let mut bits = self.starts[word].load(Relaxed) & (u64::MAX >> (63 - (end - 1) % 64));
@@ -220,8 +222,8 @@ impl<'g, C: Count> Search<'g, C> {
         word * 64 + bits.ilog2() as usize..end
     }
 
-    /// Sums counts (if `way` is `In`) or shares (if it is `Out`) for the vertices of a level. Ranks divide large
-    /// levels. Collective.
+    /// Sums values of neighbours for the vertices of a level: path counts of in-neighbours if `way` is `In`, shares of
+    /// out-neighbours if it is `Out`. Ranks divide large levels among each other. Collective.
     fn pull(&mut self, level: Range<usize>, way: EdgeDirection, workers: Workers<'_>) -> Result<()> {
         let Search { rows, order, paths, shares, sums, .. } = self;
         // In the backward pass, only vertices of the next level have shares that count.
@@ -239,8 +241,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(())
     }
 
-    /// Finds the next level by checking all unreached vertices, and sums the path counts of the in-neighbours of its
-    /// vertices. Appends the level to `order` at index `end`. Collective.
+    /// Finds the next level by checking all unreached vertices. Sums the path counts of the in-neighbours of each
+    /// vertex in the level. Appends the level to `order` at index `end`. Collective.
     fn pull_level(&mut self, end: usize, workers: Workers<'_>) -> Result<Range<usize>> {
         let Search { rows, reached, found, paths, sums, .. } = self;
         let comm = workers.comm;
@@ -273,8 +275,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(next)
     }
 
-    /// Finds the next level along the rows of `level`, with all threads. If `adds` is true, also adds up the counts of
-    /// the next level. Every rank does the same work.
+    /// Finds the next level along the rows of the vertices in `level`, with all threads. If `adds` is true, also adds
+    /// up the path counts of the next level. Every rank does the same work.
     fn push_level(&mut self, level: Range<usize>, adds: bool, workers: Workers<'_>) -> Result<Range<usize>> {
         let Search { rows, order, reached, found, paths, sums, .. } = self;
         let (list, sums) = (&order[level.clone()], word_cells(sums));
@@ -301,8 +303,8 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(self.collect(level.end))
     }
 
-    /// Finds the next level along the rows of `level`, with this thread alone. If `adds` is true, also adds up the
-    /// counts of the next level.
+    /// Finds the next level along the rows of the vertices in `level`, on the calling thread alone. If `adds` is true,
+    /// also adds up the path counts of the next level.
     fn push_few(&mut self, level: Range<usize>, adds: bool) -> Range<usize> {
         let Search { rows, order, reached, paths, sums, .. } = self;
         let (mut end, mut unpacked) = (level.end, Unpacked::default());
@@ -329,7 +331,7 @@ impl<'g, C: Count> Search<'g, C> {
         level.end..end
     }
 
-    /// Appends the found vertices to `order` at index `end`, and marks them as reached.
+    /// Appends the vertices that were found for the next level to `order` at index `end`, and marks them as reached.
     fn collect(&mut self, end: usize) -> Range<usize> {
         let mut next = end;
         for (number, (found, reached)) in self.found.iter_mut().zip(self.reached.iter_mut()).enumerate() {

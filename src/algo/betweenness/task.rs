@@ -1,4 +1,4 @@
-//! The table `[betweenness]`.
+//! Implements [`Algorithm`] for the table `[betweenness]`.
 
 use super::options::{Betweenness, KEYS, NORMALISE, ROOTS};
 use super::output::{BetweennessOutput, COLUMNS};
@@ -18,16 +18,16 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Time per row entry, in nanoseconds, on one thread. The cost counts each entry twice: in a search from a source, and
-/// when dependencies are computed.
+/// Time to process one neighbour in a row, in nanoseconds, on one thread. For each source, every neighbour is processed
+/// twice: to count paths, and to compute dependencies.
 const ENTRY: f64 = 4.0;
 /// Time per vertex in a search from one source, in nanoseconds, on one thread.
 const VERTEX: f64 = 40.0;
-/// Time to write a row of the result column, in nanoseconds, on one thread.
+/// Time to write one row of the result column, in nanoseconds, on one thread.
 const COLUMN: f64 = 20.0;
-/// Time per row entry in a search from one source, in nanoseconds, on a GPU (H200).
+/// Time per source for each neighbour in a row, in nanoseconds, on a GPU (H200).
 const ENTRY_ON_GPU: f64 = 0.006;
-/// Host memory in bytes per source: for its id in the result, and for the random choice of sources.
+/// Host memory, in bytes, per source: for its id in the result, and for the random choice of sources.
 const SOURCE: u64 = 128;
 
 impl Algorithm for Betweenness {

@@ -1,4 +1,4 @@
-//! Checks the result by computing the scores again. The check reads the distinct edges of the input, identifies
+//! Checks betweenness scores by computing them again. The check reads the distinct edges of the input, identifies
 //! vertices by input ids, and searches from one source after another with a queue of vertices.
 
 use super::options::{Betweenness, Normalise};
@@ -14,12 +14,13 @@ use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Memory in bytes that a check needs per id: for the index of its first edge, a distance, an element of the queue, a
-/// count, a dependency, and a sum.
+/// Memory, in bytes, that a check of betweenness scores needs per input id: for the index of its first edge, a
+/// distance, an element of the queue, a count, a dependency, and a sum.
 const ID_BYTES: u64 = 40;
-/// Largest accepted relative difference between two scores, which are summed in different orders.
+/// Largest accepted relative difference between a reported and a recomputed score, which are summed in different
+/// orders.
 const TOLERANCE: f64 = 1e-9;
-/// Largest accepted relative difference if a count of shortest paths exceeds f64.
+/// Largest accepted relative difference between scores if a count of shortest paths exceeds f64.
 const WIDE_TOLERANCE: f64 = 1e-6;
 const COLUMN: &str = "out/betweenness/centrality";
 
@@ -29,8 +30,8 @@ pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::
     EdgeList::check_room(edges, results, (1, 1, ids))
 }
 
-/// Computes the scores again, and compares them with the reported statistics and the column. Returns a sentence about
-/// the result of the check.
+/// Computes the betweenness scores again, and compares them with the reported statistics and the result column. Returns
+/// a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -94,14 +95,14 @@ pub(super) fn compare(
     ))
 }
 
-/// Brandes' algorithm.
+/// Brandes' algorithm with a queue of vertices, for checks.
 struct PlainBrandes<'e> {
     search: PlainSearch<'e>,
-    /// Number of shortest paths to each vertex; its binary logarithm if `is_wide`.
+    /// Number of shortest paths to each vertex; its binary logarithm if `is_wide` is true.
     paths: Buffer<f64>,
     dependencies: Buffer<f64>,
     totals: Buffer<f64>,
-    /// Whether a count has exceeded f64.
+    /// Whether a count of shortest paths has exceeded f64.
     is_wide: bool,
 }
 
@@ -114,8 +115,8 @@ impl<'e> PlainBrandes<'e> {
         Ok(PlainBrandes { search, paths, dependencies, totals, is_wide: false })
     }
 
-    /// Adds the dependencies on `source` to the totals. Returns the number of reached vertices and the largest
-    /// distance.
+    /// Adds the dependencies of all vertices on `source` to the totals. Returns the number of reached vertices and the
+    /// largest distance.
     fn run(&mut self, source: u32) -> Result<(u64, u32)> {
         self.count(source)?;
         let (reached, mut ratios, mut depth) = (self.search.reached(), Vec::new(), 0);
@@ -138,7 +139,7 @@ impl<'e> PlainBrandes<'e> {
         Ok((reached.len() as u64, depth))
     }
 
-    /// Finds distances, and counts shortest paths.
+    /// Finds the distances from `source`, and counts the shortest paths to every vertex.
     fn count(&mut self, source: u32) -> Result<()> {
         let PlainBrandes { search, paths, is_wide, .. } = self;
         paths[source as usize] = if *is_wide { 0.0 } else { 1.0 };

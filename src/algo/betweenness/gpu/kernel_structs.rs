@@ -1,4 +1,4 @@
-//! The program of the kernels in `kernels/betweenness.cu`, and Rust definitions of its structs. The layouts must match.
+//! The GPU program in `kernels/betweenness.cu`, and Rust definitions of its structs. The memory layouts must match.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use crate::gpu::{COMMON, ProgramSource, constant};
@@ -11,16 +11,17 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
     text: include_str!("../../../../kernels/betweenness.cu"),
     headers: &[COMMON, ROW_PARTS, ("betweenness.cuh", HEADER)],
 };
-/// Source text of the header with the constants of the kernels.
+/// Source text of the header with the constants of the betweenness kernels.
 pub(super) const HEADER: &str = include_str!("../../../../kernels/betweenness.cuh");
 
-/// All GPU programs that betweenness launches.
+/// All GPU programs that betweenness centrality launches.
 pub(in super::super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
-/// Number of sources that are searched together.
+/// Number of sources from which the GPU searches at the same time.
 pub(in super::super) const SOURCES: usize = constant(HEADER, "SOURCES") as usize;
 
-/// Totals of a step. The kernel source describes the fields. The memory layout must match `Found` in the kernels.
+/// Totals of one step of a search. The kernel source describes the fields. The memory layout must match `Found` in the
+/// kernels.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Found {
@@ -38,7 +39,7 @@ pub(super) struct Found {
 // SAFETY: integers without padding between them.
 unsafe impl Plain for Found {}
 
-/// Arguments of the kernels. The memory layout must match `Search` in the kernels.
+/// Arguments of the betweenness kernels. The memory layout must match `Search` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct SearchArguments {

@@ -1,5 +1,6 @@
-//! Sums over long rows. The pieces of these rows are summed in the order of their first neighbours, so that the values
-//! of the neighbours come from the GPU's cache. Then the sums of the pieces of each row are added up in order.
+//! Sums over the neighbours of vertices with long rows, on a GPU. A row is divided into pieces. Pieces are summed in
+//! the order of their first neighbours, so that the values of the neighbours come from the GPU's cache. Then the sums
+//! of the pieces of each row are added up in order.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
@@ -8,10 +9,11 @@ use super::state::blocks;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, THREADS, Workspace, constant, slices_bytes};
 
-/// Number of vertices in a tile. Pieces whose first neighbours are in the same tile are summed one after the other.
+/// Number of vertices in a tile, which is a range of vertices. Pieces of rows whose first neighbours are in the same
+/// tile are summed one after the other.
 const TILE: u32 = constant(HEADER, "TILE");
 
-/// The pieces of long rows. The memory layout must match `Pieces` in the kernels.
+/// GPU addresses of the arrays for the pieces of long rows. The memory layout must match `Pieces` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Pieces {
@@ -25,23 +27,23 @@ struct Pieces {
 
 const _: () = assert!(size_of::<Pieces>() == 48, "as in the kernels");
 
-/// The long rows of a graph, in one direction at a time.
+/// The pieces of all long rows of a graph, for one direction of edges at a time.
 pub(super) struct LongRows {
     divide: Kernel,
     mark: Kernel,
     pull: Kernel,
     join: Kernel,
     pieces: Pieces,
-    /// Index of the first piece of each tile, followed by the number of all pieces.
+    /// Index of the first piece of each tile (range of first neighbours), followed by the number of all pieces.
     places: DeviceSlice<u32>,
-    /// `(direction, count)` of the listed pieces, if any are listed. The direction is 1 for rows of in-neighbours, and
-    /// 0 for rows of out-neighbours.
+    /// `(direction, count)` of the row pieces that are listed, or `None` if none are. The direction is 1 for rows of
+    /// in-neighbours, and 0 for rows of out-neighbours.
     listed: Option<(u32, u32)>,
 }
 
 impl LongRows {
-    /// Returns the GPU memory in bytes for `rows` long rows with `entries` entries in total, in a graph with `vertices`
-    /// vertices.
+    /// Returns the GPU memory, in bytes, for the pieces of `rows` long rows with `entries` neighbours in total, in a
+    /// graph with `vertices` vertices.
     pub(super) fn bytes(vertices: u64, rows: u64, entries: u64) -> u64 {
         slices_bytes(lengths(vertices, rows, entries))
     }
@@ -69,8 +71,8 @@ impl LongRows {
         })
     }
 
-    /// Lists the pieces of long rows tile by tile, unless they are already listed. `enters` is 1 for rows of
-    /// in-neighbours, and 0 for rows of out-neighbours. Returns the number of pieces.
+    /// Lists the pieces of all long rows in the order of their first neighbours, unless they are already listed.
+    /// `enters` is 1 for rows of in-neighbours, and 0 for rows of out-neighbours. Returns the number of pieces.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -96,7 +98,7 @@ impl LongRows {
         Ok(count)
     }
 
-    /// Adds up, for each vertex in the list `visited`, the values of its neighbours. All of these vertices have long
+    /// Adds up, for each vertex in the list `visited`, the values of its neighbours. All vertices in the list have long
     /// rows. `enters` is 1 for in-neighbours, and 0 for out-neighbours. `pull` is the kernels' struct `Pull`.
     ///
     /// # Errors
@@ -127,7 +129,7 @@ fn lengths(vertices: u64, rows: u64, entries: u64) -> [u64; 5] {
     [2 * pieces, 2 * SOURCES as u64 * pieces, rows, rows.div_ceil(4), tiles(vertices) + 1]
 }
 
-/// Returns the number of tiles that contain `vertices` vertices.
+/// Returns the number of tiles (ranges of [`TILE`] vertices) that contain `vertices` vertices.
 fn tiles(vertices: u64) -> u64 {
     vertices.div_ceil(u64::from(TILE))
 }

@@ -1,4 +1,4 @@
-//! Searches from several sources at once on a GPU. `kernels/betweenness.cu` describes the method.
+//! Betweenness searches from several sources at once on a GPU. `kernels/betweenness.cu` describes the method.
 
 mod kernel_structs;
 mod long_rows;
@@ -15,40 +15,40 @@ use state::{Pull, SHARES, State, Step};
 pub(super) use kernel_structs::{PROGRAMS, SOURCES};
 pub(super) use state::least_bytes;
 
-/// Inverse of the threshold for pulling: adding up values along the rows of the vertices that a source has not reached.
-/// A source pulls if its last level has more than `n / SPARSE` row entries, and more than [`FEW`]. Here `n` is the
-/// number of vertices plus the number of row entries of unreached vertices.
+/// Inverse of the threshold for pulling, which reads the rows of all vertices that a source has not reached. The search
+/// from a source pulls if the rows of its last level have more than n / `SPARSE` neighbours, and more than [`FEW`].
+/// Here n is the number of vertices plus the number of neighbours in the rows of unreached vertices.
 const SPARSE: u64 = 32;
-/// Number of row entries up to which a level is small, so that its source pushes.
+/// Number of neighbours in the rows of a level up to which the search from its source pushes.
 const FEW: u64 = 1 << 12;
 
-/// Inverse of a threshold. If fewer than 1/`LOOKED_UP` of the row entries are neighbours whose values are needed, a
-/// kernel first tests which neighbours these are, and reads only their values.
+/// Inverse of a threshold for tests before reads. If fewer than 1/`LOOKED_UP` of all neighbours have values that are
+/// needed, a kernel first tests which neighbours these are, and reads only their values.
 const LOOKED_UP: u64 = 4;
 
 /// Progress of the search from one source.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
-    /// Index of the step that found the last level of the source.
+    /// Index of the step in which the search found the last level of the source.
     step: usize,
     levels: u64,
     /// Number of vertices that the source has reached.
     reached: u64,
-    /// Total out-degree of the vertices in the last level.
+    /// Total out-degree of the vertices in the last level of the source.
     leaving: u64,
     /// Total in-degree of the vertices that the source has not reached.
     unreached: u64,
 }
 
-/// A search from several sources on a GPU, which also stores the totals.
+/// Betweenness searches from several sources on a GPU, which also stores the sum of the dependencies of each vertex.
 pub(super) struct GpuSearch<'g> {
     state: State<'g>,
-    /// Number of row entries in one direction.
+    /// Number of neighbours in all rows, in one direction of edges.
     entries: u64,
 }
 
 impl<'g> GpuSearch<'g> {
-    /// Copies the rows, and the `totals` of earlier searches, to GPU memory.
+    /// Copies the rows of the graph, and the `totals` of earlier searches, to GPU memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
@@ -100,9 +100,9 @@ impl<'g> GpuSearch<'g> {
     /// Finds the levels of the sources in the bit mask `all`, and counts the shortest paths to every vertex. Returns
     /// the steps and the progress of each source, or `None` if a count is too large for f64.
     ///
-    /// A source with a small level pushes along the rows of the level. A source with a large level pulls along the rows
-    /// of all vertices that it has not reached. It waits until every source has a large level, because a single step
-    /// then pulls for all of them.
+    /// The search from a source pushes along the rows of its last level if that level is small. If it is large, the
+    /// search pulls along the rows of all vertices that the source has not reached. It first waits until every source
+    /// has a large level, because a single step then pulls for all of them.
     fn count(&mut self, all: u32) -> Result<Option<(Vec<Step>, [Front; SOURCES])>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut fronts = [Front { unreached: self.entries, ..Front::default() }; SOURCES];
@@ -163,7 +163,7 @@ impl<'g> GpuSearch<'g> {
         }
     }
 
-    /// Adds, for one source after the other, the dependency of every vertex on the source to the vertex's total.
+    /// Adds the dependency of every vertex on each source to the vertex's total, for one source after the other.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -171,7 +171,7 @@ impl<'g> GpuSearch<'g> {
         self.state.add()
     }
 
-    /// Copies the totals to `to`.
+    /// Copies the sum of the dependencies of every vertex to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -180,12 +180,12 @@ impl<'g> GpuSearch<'g> {
     }
 }
 
-/// Returns the bit mask of `sources`.
+/// Returns the bit mask of `sources`: bit `i` is set if source `i` is among them.
 fn mask(sources: impl Iterator<Item = usize>) -> u32 {
     sources.fold(0, |mask, s| mask | 1 << s)
 }
 
-/// Yields the indices of the sources in a bit mask.
+/// Yields the indices of the sources in a bit mask of sources.
 fn members(mask: u32) -> impl Iterator<Item = usize> {
     (0..SOURCES).filter(move |s| mask >> s & 1 == 1)
 }

@@ -1,4 +1,4 @@
-//! The graph and the state of a search in GPU memory, and the functions that launch kernels on them.
+//! The graph and the arrays of a betweenness search in GPU memory, and the functions that launch kernels on them.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
@@ -16,31 +16,31 @@ use crate::process::signals;
 use crate::stream::windows::{self, Windows};
 use std::ops::Range;
 
-/// Purpose of the GPU memory, for error messages.
+/// Purpose of the GPU memory that betweenness centrality allocates, for error messages.
 const PURPOSE: &str = "[betweenness] on this graph, with all its rows";
-/// Number of threads that add up a short row.
+/// Number of GPU threads that together add up the neighbours in a short row.
 const GROUP: u32 = SOURCES as u32;
-/// Minimum number of entries of a long row, which a whole thread block adds up.
+/// Minimum number of neighbours of a long row, which a whole thread block adds up.
 const LONG: u32 = constant(HEADER, "LONG");
 const _: () = assert!(constant(HEADER, "PIECE") as usize == PIECE, "the order of sums on CPUs");
-/// Codes for the results that the kernel `betweenness_settle` computes from sums: path counts, shares (1 + dependency)
+/// Codes for what the kernel `betweenness_settle` computes from sums: counts of shortest paths, shares (1 + dependency)
 /// / count, or nothing.
 const COUNTS: u32 = constant(HEADER, "COUNTS");
 pub(super) const SHARES: u32 = constant(HEADER, "SHARES");
 const NOTHING: u32 = constant(HEADER, "NOTHING");
-/// Number of threads that push along one row: first for a long row, then for a short row.
+/// Numbers of GPU threads that together push along one row: first for a long row, then for a short row.
 const PUSHING: [u32; 2] = [32 * THREADS, 32];
-/// Maximum number of entries of a row that a single lane adds up.
+/// Maximum number of neighbours of a row that a single GPU thread adds up.
 const FEW: u32 = constant(HEADER, "FEW");
-/// Inverse of a threshold for pulls of shares. The vertices before [`Pull::Shares`]'s `first` have no share. If they
-/// are more than 1/`SEARCHES` of all vertices, a pull skips them: it searches every row that is not short for the first
-/// neighbour that is not one of them.
+/// Inverse of the threshold for skipping neighbours without shares. If more than 1/`SEARCHES` of all vertices are
+/// before [`Pull::Shares`]'s `first` and thus have no share, a pull searches each row that is not short for its first
+/// neighbour with a share.
 const SEARCHES: u32 = 256;
-/// Granularity of the number of vertices that may have long rows: the number is rounded up to a multiple of this.
+/// Granularity of the number of vertices that may have long rows. That number is rounded up to a multiple of `LONGS`.
 const LONGS: usize = 256;
 
-/// Returns the minimum GPU memory in bytes for a graph with `vertices` vertices, `rows` rows and `edges` edges in up to
-/// `blocks` blocks.
+/// Returns the minimum GPU memory, in bytes, for betweenness centrality of a graph with `vertices` vertices, `rows`
+/// rows and `edges` edges in up to `blocks` blocks.
 pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     let longs = vertices.min(2 * edges / u64::from(LONG) + LONGS as u64);
     let of_rows = windows::most_resident_bytes(rows, edges, blocks);
@@ -48,7 +48,7 @@ pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks
         .next_multiple_of(1 << 20)
 }
 
-/// Returns the size in bytes of the state of a search. `longs` vertices may have long rows.
+/// Returns the size, in bytes, of the arrays of a betweenness search. `longs` vertices may have long rows.
 fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
     slices_bytes(lengths(vertices, rows, longs)) + slice_bytes::<Found>(1)
 }
@@ -74,40 +74,42 @@ struct Kernels {
     add: Kernel,
 }
 
-/// The vertices that some sources reached in the same step.
+/// The vertices that some sources reached in the same step of a search.
 pub(super) struct Step {
-    /// Ranges of the step's vertices in the list of vertices with long rows, and in the list of vertices with short
-    /// rows.
+    /// Index ranges of the step's vertices, first in the list of vertices with long rows, then in the list of vertices
+    /// with short rows.
     pub places: [Range<u32>; 2],
-    /// Bit mask of the sources.
+    /// Bit mask of the sources that reached vertices in the step.
     pub sources: u32,
-    /// The first vertex that was reached in this step, in the order of vertices.
+    /// Of the vertices that were reached in the step, the first in the order of vertices.
     pub first: u32,
-    /// Total out-degree of the vertices. A vertex counts once for each source that reached it.
+    /// Total out-degree of the vertices that were reached in the step. A vertex counts once for each source that
+    /// reached it.
     pub leaving: u64,
-    /// Total in-degree of the vertices. A vertex counts once for each source that reached it.
+    /// Total in-degree of the vertices that were reached in the step. A vertex counts once for each source that reached
+    /// it.
     pub entering: u64,
 }
 
-/// Values that a pull adds up.
+/// Values of neighbours that a pull adds up.
 #[derive(Clone, Copy)]
 pub(super) enum Pull {
-    /// Path counts of in-neighbours.
+    /// Numbers of shortest paths to the in-neighbours.
     Counts,
-    /// Shares of out-neighbours. The share of a vertex is (1 + dependency) / path count; vertices before `first` have
-    /// none. If `looks` is true, the kernel tests whether a neighbour has a share before it reads the share. This pays
-    /// off if few neighbours have shares.
+    /// Shares of the out-neighbours. The share of a vertex is (1 + dependency) / (number of shortest paths); vertices
+    /// before `first` have none. If `looks` is true, the kernel tests whether a neighbour has a share before it reads
+    /// the share. This pays off if few neighbours have shares.
     Shares { first: u32, looks: bool },
 }
 
-/// The graph and a search in GPU memory.
+/// The graph and the arrays of a betweenness search in GPU memory.
 pub(super) struct State<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
     /// Arrays that are set to 0 when a search begins.
     zeros: [DeviceSlice<u32>; 6],
-    /// First vertex, in the order of vertices, from which on all rows have at most [`FEW`] entries.
+    /// The first vertex, in the order of vertices, from which on all rows have at most [`FEW`] neighbours.
     few_from: u32,
     long_rows: LongRows,
     direction: Direction,
@@ -116,7 +118,7 @@ pub(super) struct State<'g> {
 }
 
 impl<'g> State<'g> {
-    /// Copies the rows, and the `totals` of earlier searches, to GPU memory.
+    /// Copies the rows of the graph, and the `totals` of earlier searches, to GPU memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
@@ -211,7 +213,7 @@ impl<'g> State<'g> {
         self.queue().finish()
     }
 
-    /// Adds, for one source after the other, the dependency of every vertex on the source to the vertex's total.
+    /// Adds the dependency of every vertex on each source to the vertex's total, for one source after the other.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -234,7 +236,8 @@ impl<'g> State<'g> {
         &self.gpu.workspace.queue
     }
 
-    /// Appends the vertices that were found to the two lists, at offsets `longs` and `shorts`. Marks them as reached.
+    /// Appends the vertices that a step has found to the lists of vertices with long rows and with short rows, at the
+    /// offsets `longs` and `shorts`. Marks them as reached.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -246,15 +249,15 @@ impl<'g> State<'g> {
         self.found()
     }
 
-    /// Returns the totals of the last step, and clears them.
+    /// Returns the totals of the last step of the search, and sets them to 0.
     fn found(&self) -> Result<Found> {
         let [found] = self.queue().read_first(self.step)?;
         self.queue().fill(self.step, 0)?;
         Ok(found)
     }
 
-    /// Returns the vertices of a step for the sources in the bit mask `sources`: those with long rows, and those with
-    /// short rows.
+    /// Returns the vertices of a step for the sources in the bit mask `sources`: first the list of those with long
+    /// rows, then the list of those with short rows.
     pub(super) fn listed(&self, step: &Step, sources: u32) -> [Visited; 2] {
         let p = &self.search;
         let of = |list, masks, range: &Range<u32>| Visited {
@@ -286,8 +289,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// For each vertex in the two lists, adds up the values of its neighbours that `pull` selects (path counts or
-    /// shares). The first list contains vertices with long rows, the second vertices with short rows.
+    /// Adds up, for each vertex in the two lists, the values of its neighbours that `pull` selects (counts of shortest
+    /// paths, or shares). The first list contains vertices with long rows, the second vertices with short rows.
     pub(super) fn pull(&mut self, pull: Pull, [longs, shorts]: [Visited; 2]) -> Result<()> {
         let (way, pull) = match pull {
             Pull::Counts => (In, [0, 0, 1, 0]),
@@ -311,8 +314,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Counts the paths to the vertices of a step again, in the order in which CPUs add. A push adds them in any order,
-    /// and the order matters if the sum is rounded. Returns false if a count is too large for f64.
+    /// Counts the shortest paths to the vertices of a step again, in the order in which CPUs add. A push adds them in
+    /// any order, and the order matters if the sum is rounded. Returns false if a count is too large for f64.
     pub(super) fn recount(&mut self, step: [Visited; 2]) -> Result<bool> {
         self.settle(step, NOTHING, 0)?;
         self.pull(Pull::Counts, step)?;
@@ -320,7 +323,7 @@ impl<'g> State<'g> {
         Ok(self.found()?.too_large == 0)
     }
 
-    /// Adds the path counts of a level to the counts of the next level, along the rows of the level.
+    /// Adds the path counts of the vertices in `level` to the counts of their out-neighbours in the next level.
     pub(super) fn push(&self, level: [Visited; 2]) -> Result<()> {
         for (visited, threads) in level.into_iter().zip(PUSHING) {
             let arguments = (self.search, visited, threads);
@@ -331,8 +334,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Computes counts, shares or nothing (selected by the code `makes`) from the sums of a step. The sums are 0 for
-    /// the sources in the bit mask `leaves`.
+    /// Computes path counts, shares or nothing (selected by the code `makes`) from the sums of the vertices of a step.
+    /// For the sources in the bit mask `leaves`, the sums are 0.
     pub(super) fn settle(&self, step: [Visited; 2], makes: u32, leaves: u32) -> Result<()> {
         for visited in step {
             let arguments = (self.search, visited, makes, leaves);
@@ -345,7 +348,7 @@ impl<'g> State<'g> {
 }
 
 /// Returns the number of vertices for which a warp pulls at a time, if there are `count` vertices and the GPU runs
-/// about `warps` warps at once. The number is smaller for fewer vertices, so that all warps share the longest rows.
+/// about `warps` warps at once. For fewer vertices the number is smaller, so that all warps share the longest rows.
 fn each_warp(count: u32, warps: u32) -> u32 {
     match count / warps {
         0 => 1,
@@ -356,7 +359,7 @@ fn each_warp(count: u32, warps: u32) -> u32 {
     }
 }
 
-/// Returns launch dimensions with `blocks` thread blocks, which may be more than the GPU runs at once.
+/// Returns the launch dimensions for `blocks` thread blocks, which may be more than the GPU runs at once.
 pub(super) fn blocks(blocks: u32) -> Grid {
     Grid { blocks, threads: THREADS, shared: 0 }
 }

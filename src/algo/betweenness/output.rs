@@ -43,8 +43,8 @@ pub struct CentralVertex {
 
 impl BetweennessOutput {
     /// Adds the statistics of all scores to the result. `figures` contains the scores of the vertices with edges. The
-    /// vertices in the rows `isolated`, which follow all other rows of the result column, have no edges and the score
-    /// 0. `id` returns the input id of the vertex in a row.
+    /// vertices in the rows `isolated`, which follow all other rows of the result column, have no edges and thus the
+    /// score 0. `id` returns the input id of the vertex in a row.
     pub(super) fn with(self, mut figures: RankFigures, isolated: Range<u64>, id: impl Fn(u64) -> InputId) -> Self {
         figures.count(0.0, isolated.end - isolated.start);
         isolated.take(LARGEST).for_each(|row| figures.offer(0.0, row));

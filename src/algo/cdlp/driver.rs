@@ -1,5 +1,5 @@
-//! Runs one trial of `[cdlp]` (label propagation): all ranks compute the iterations, and rank 0 computes the
-//! statistics and writes the column.
+//! Runs one trial of label propagation (`[cdlp]`). All ranks compute the iterations. Rank 0 computes the statistics and
+//! writes the result column.
 
 use super::gpu::GpuLabels;
 use super::labels::Labels;
@@ -18,10 +18,10 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Progress of a trial.
+/// Progress of a trial of label propagation.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
-    /// Number of complete iterations.
+    /// Number of completed iterations.
     done: u64,
     /// Number of vertices whose label changed in the last iteration.
     changed: u64,
@@ -29,7 +29,7 @@ struct Progress {
     seconds: f64,
 }
 
-/// Finds the labels, or resumes the trial of an earlier run. Collective.
+/// Finds the labels of all vertices, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
@@ -81,9 +81,9 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     Ok(Trial { output, details: (), seconds })
 }
 
-/// The device that computes iterations.
+/// The device that computes the iterations of label propagation.
 enum Engine<'g> {
-    /// The CPUs, with the memory that is reserved for counting labels.
+    /// The CPUs. The reservation is for the memory in which labels of neighbours are counted.
     Cpu {
         _counting: Reservation,
     },
@@ -91,7 +91,7 @@ enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. CPUs are used if there are several ranks. Collective.
+    /// Chooses the device that computes the iterations. CPUs are used if there are several ranks. Collective.
     fn open<'r: 'g>(labels: &Labels<'g>, graph: &Graph, run: &Run<'r>) -> Result<Engine<'g>> {
         let cpu = || {
             let counting = run.budget.reserve(labels.counting_bytes(run.threads), "labels of neighbours")?;
@@ -101,8 +101,8 @@ impl<'g> Engine<'g> {
         run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
-    /// Computes the next labels of this rank's vertices. If this fails, the labels are still those of the previous
-    /// iteration.
+    /// Computes the next labels of the vertices that this rank owns. If it fails, the labels are still those of the
+    /// previous iteration.
     fn vote(&mut self, labels: &mut Labels<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu { .. } => labels.vote(threads),
@@ -110,8 +110,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed.
-    /// Collective.
+    /// Completes an iteration after [`Self::vote`]: replaces the labels by the next labels. Returns the number of
+    /// vertices whose label changed. Collective.
     fn exchange(&mut self, labels: &mut Labels<'_>, comm: &Comm, threads: usize) -> Result<u64> {
         match self {
             Engine::Cpu { .. } => labels.exchange(comm, threads),
@@ -119,7 +119,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Copies the labels to the host if they are on a GPU.
+    /// Copies the labels to the host, if they are on a GPU.
     fn fetch(&mut self, labels: &mut Labels<'_>) -> Result<()> {
         match self {
             Engine::Cpu { .. } => Ok(()),
@@ -128,13 +128,13 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves labels and the progress of the trial.
+/// Saves the labels and the progress of the trial in a checkpoint.
 fn save(checkpoint: &mut Checkpoint, labels: &Labels<'_>, progress: Progress, units: u64) -> Result<()> {
     let Progress { done, changed, seconds } = progress;
     checkpoint.save(done, units, &[bytes_of(&[seconds.to_bits(), changed]), bytes_of(&labels.of)])
 }
 
-/// Loads the labels of a checkpoint. Returns the saved progress.
+/// Loads the labels from a checkpoint. Returns the saved progress of the trial.
 fn load(saved: &Saved, labels: &mut Labels<'_>) -> Result<Progress> {
     match (saved.words(0)?, saved.words_u32(1)?) {
         (&[seconds, changed], of) if of.len() == labels.of.len() => {
@@ -145,7 +145,7 @@ fn load(saved: &Saved, labels: &mut Labels<'_>) -> Result<Progress> {
     }
 }
 
-/// Counts the sizes of communities, and writes the column if this is the last trial.
+/// Counts the sizes of communities. Writes the result column if this is the last trial.
 fn report(graph: &Graph, run: &mut Run<'_>, labels: &[u32], iterations: (u64, u64)) -> Result<CdlpOutput> {
     let info = &graph.info;
     let mut sizes: Buffer<u32> = run.budget.zeroed(info.ids as usize, "sizes of communities (4 bytes for each id)")?;

@@ -15,24 +15,25 @@ use std::ops::Range;
 pub(super) static PROGRAM: ProgramSource = ProgramSource { name: "cdlp.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cdlp.cu");
 
-/// Purpose of the GPU memory, as named in error messages.
+/// Purpose of the GPU memory that label propagation allocates, for error messages.
 const PURPOSE: &str = "[cdlp] on this graph";
-/// Maximum numbers of row entries with which a warp (first element) or a thread block (second element) counts the
-/// labels of a vertex's neighbours in a table in shared memory.
+/// Maximum numbers of neighbours of a vertex whose labels a warp (first element) or a thread block (second element)
+/// counts in a table in shared memory.
 const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
-/// For each element of [`MOST`], the number of threads per block in the kernel for vertices with more entries.
+/// For each element of [`MOST`], the number of threads per block in the kernel for vertices with more neighbours.
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
 
-/// Returns the minimum GPU memory in bytes for a graph of `vertices` vertices with `entries` entries in all rows. Each
-/// half of the rows is stored in at most `blocks` blocks, and each vertex has at most `longest` entries.
+/// Returns the minimum GPU memory, in bytes, for label propagation in a graph of `vertices` vertices with `entries`
+/// neighbours in all rows. Each half of the rows is stored in at most `blocks` blocks, and each vertex has at most
+/// `longest` neighbours.
 pub(super) fn least_bytes(vertices: u64, entries: u64, (blocks, longest): (u64, u64)) -> u64 {
     let lists = slice_bytes::<u32>(entries / MOST[0]) + slice_bytes::<u32>(entries / MOST[1]);
     let state = 2 * slice_bytes::<u32>(vertices) + slice_bytes::<u8>(vertices) + slice_bytes::<u64>(2);
     (state + lists + windows::least_bytes(blocks, longest)).next_multiple_of(1 << 20)
 }
 
-/// Arguments of the kernels: device addresses of the labels before and after an iteration, of the marks and of the
-/// counts. The memory layout must match `Labels` in the kernels.
+/// Arguments of the label-propagation kernels: GPU addresses of the labels before and after an iteration, of the marks
+/// and of the counts. The memory layout must match `Labels` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LabelsOnGpu {
@@ -45,31 +46,32 @@ struct LabelsOnGpu {
 
 const _: () = assert!(size_of::<LabelsOnGpu>() == 40, "the kernels have a static_assert of the same size");
 
-/// Labels in GPU memory.
+/// Labels of all vertices in GPU memory, and the state of label propagation.
 pub(super) struct GpuLabels<'a> {
     gpu: Lease<'a>,
     kernels: Kernels,
     /// Label of each vertex that has an edge.
     labels: DeviceSlice<u32>,
-    /// Labels before the last iteration. The next iteration writes its labels here.
+    /// Labels before the last iteration. The next iteration overwrites them with its labels.
     other: DeviceSlice<u32>,
-    /// A byte for each vertex, which is set if a neighbour has changed its label.
+    /// A byte for each vertex, which is 1 if the label of a neighbour has changed.
     marked: DeviceSlice<u8>,
-    /// Two elements: the number of vertices whose label changed in the last iteration, and the number of entries in
+    /// Two elements: the number of vertices whose label changed in the last iteration, and the number of neighbours in
     /// the rows of these vertices.
     changed: DeviceSlice<u64>,
-    /// Number of row entries of the vertices whose label changed in the last iteration; `None` if unknown.
+    /// Number of neighbours in the rows of the vertices whose label changed in the last iteration; `None` if unknown.
     last_changed: Option<u64>,
     /// Whether every vertex still has its own id as label.
     differ: bool,
-    /// Number of entries in all rows.
+    /// Number of neighbours in all rows.
     entries: u64,
-    /// For each element of [`MOST`], the vertices with more entries than this element but not more than the next one.
+    /// For each element of [`MOST`], the vertices with more neighbours than this element but not more than the next
+    /// one.
     long: [LongRows; 2],
     windows: Windows<'a>,
 }
 
-/// Vertices with many row entries, ascending.
+/// Ascending list of the vertices with many neighbours, which a kernel for long rows processes.
 struct LongRows {
     vertices: Vec<u32>,
     on_gpu: DeviceSlice<u32>,
@@ -83,7 +85,7 @@ struct Kernels {
 }
 
 impl<'a> GpuLabels<'a> {
-    /// Copies the labels to the GPU. Copies the rows too, if all of them fit.
+    /// Copies the labels to the GPU. Also copies the rows of neighbours, if all of them fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -178,7 +180,8 @@ impl<'a> GpuLabels<'a> {
         })
     }
 
-    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed.
+    /// Completes an iteration after [`Self::vote`]: replaces the labels by the next labels. Returns the number of
+    /// vertices whose label changed.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -189,7 +192,7 @@ impl<'a> GpuLabels<'a> {
         Ok(changed)
     }
 
-    /// Copies the labels to `to`.
+    /// Copies the labels of all vertices from GPU memory to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -199,7 +202,7 @@ impl<'a> GpuLabels<'a> {
 }
 
 impl LongRows {
-    /// Returns the part of this list in the range `vertices`.
+    /// Returns those vertices of the list that are in the range `vertices`.
     fn within(&self, vertices: &Range<u32>) -> DeviceSlice<u32> {
         let before = |end: u32| self.vertices.partition_point(|&v| v < end) as u64;
         self.on_gpu.part(before(vertices.start)..before(vertices.end))

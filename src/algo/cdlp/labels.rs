@@ -1,9 +1,9 @@
-//! The labels of all vertices, and one iteration, which all ranks of the job compute together.
+//! The labels of all vertices, and one iteration of label propagation, which all ranks of the job compute together.
 //!
-//! Each rank computes the labels of a range of consecutive vertices, and stores a copy of all labels. All ranges have
-//! about the same number of neighbours. A vertex keeps its label if no neighbour has changed its label. So once few
-//! labels change, an iteration computes only the neighbours of changed vertices, provided that all rows stay in
-//! memory.
+//! Each rank computes the labels of a range of consecutive vertices, and stores a copy of all labels. The rows of each
+//! range have about the same number of neighbours. A vertex keeps its label if no neighbour has changed its label. So
+//! once few labels change, an iteration computes only the neighbours of changed vertices, provided that all rows stay
+//! in memory.
 
 use super::votes::{self, Votes, smallest};
 use crate::algo::rows::Neighbours;
@@ -18,29 +18,29 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Divisor of the number of all row entries. If the rows of the vertices whose label changed in an iteration have
-/// less than 1/`FEW` of all entries, the next iteration computes only the neighbours of these vertices.
+/// Threshold for computing few vertices. If the rows of the vertices whose label changed in an iteration have less than
+/// 1/`FEW` of all neighbours, the next iteration computes only the neighbours of these vertices.
 pub(super) const FEW: u64 = 8;
-/// Number of vertices that a thread checks for changes at a time.
+/// Number of vertices that a thread checks for changed labels at a time.
 const RANGE: usize = 1 << 12;
 
-/// Labels after some iterations.
+/// Labels of all vertices after some iterations of label propagation.
 pub(super) struct Labels<'g> {
     /// Label of each vertex that has an edge. A label is the dense id of some vertex.
     pub of: Buffer<u32>,
-    /// Labels before the last iteration. The next iteration writes its labels here.
+    /// Labels before the last iteration. The next iteration overwrites them with its labels.
     other: Buffer<u32>,
-    /// Bitmap of the vertices that have a changed neighbour.
+    /// Bitmap of the vertices that have a neighbour whose label has changed.
     marked: Buffer<AtomicU32>,
-    /// Number of row entries of the vertices whose label changed in the last iteration; `None` if unknown.
+    /// Number of neighbours in the rows of the vertices whose label changed in the last iteration; `None` if unknown.
     changed: Option<u64>,
     /// Whether every vertex still has its own id as label.
     pub differ: bool,
     pub rows: Neighbours<'g>,
 }
 
-/// Returns the memory in bytes for the labels of `vertices` vertices, and for counting labels with `threads` threads
-/// in rows of up to `longest` entries.
+/// Returns the memory, in bytes, for the labels of `vertices` vertices, and for counting the labels of up to `longest`
+/// neighbours on each of `threads` threads.
 pub(super) fn bytes(vertices: u64, longest: u64, threads: usize) -> u64 {
     8 * vertices + vertices.div_ceil(32) * 4 + threads as u64 * votes::bytes(longest)
 }
@@ -59,7 +59,7 @@ impl<'g> Labels<'g> {
         Ok(Labels { of, other, marked, changed: None, differ: true, rows })
     }
 
-    /// Returns the memory in bytes that `threads` threads take to count labels.
+    /// Returns the memory, in bytes, that `threads` threads take to count the labels of neighbours.
     pub(super) fn counting_bytes(&self, threads: usize) -> u64 {
         threads as u64 * votes::bytes(self.rows.longest)
     }
@@ -75,8 +75,8 @@ impl<'g> Labels<'g> {
         comm.broadcast_numbers(&mut self.of);
     }
 
-    /// Computes the next labels of this rank's vertices. The labels of the previous iteration remain until
-    /// [`Self::exchange`].
+    /// Computes the next labels of the vertices that this rank owns. The labels of the previous iteration remain until
+    /// [`Self::exchange`] is called.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -103,8 +103,8 @@ impl<'g> Labels<'g> {
         })
     }
 
-    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed.
-    /// Collective.
+    /// Completes an iteration after [`Self::vote`]: replaces the labels by the next labels, of all ranks. Returns the
+    /// number of vertices whose label changed. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
@@ -129,7 +129,7 @@ impl<'g> Labels<'g> {
     }
 }
 
-/// Marks the neighbours of all vertices whose labels differ between `labels` and `before`.
+/// Marks the neighbours of all vertices that have different labels in `labels` and `before`.
 fn mark(rows: &Neighbours<'_>, labels: &[u32], before: &[u32], marked: &[AtomicU32], threads: usize) -> Result<()> {
     let parts = Parts::new(labels.len(), RANGE);
     team(threads, &|_| {

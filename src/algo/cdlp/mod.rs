@@ -2,7 +2,7 @@
 //!
 //! Every vertex begins with its own id as its label. In each iteration, every vertex takes the most frequent label of
 //! its neighbours, and the smallest one if several labels are equally frequent. All vertices change their labels at the
-//! same time. In a directed graph in-neighbours and out-neighbours count alike, so an edge in both directions counts
+//! same time. In a directed graph, both in-neighbours and out-neighbours count, so an edge in both directions counts
 //! twice. The labels do not depend on the number of threads or ranks.
 //!
 //! | file | contents |

@@ -1,4 +1,4 @@
-//! The options of `[cdlp]`.
+//! The options of label propagation, from the job-file table `[cdlp]`.
 
 use crate::jobfile::Key;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ const MOST: u64 = 1_000_000;
 /// Options of label propagation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cdlp {
-    /// Number of iterations.
+    /// Maximum number of iterations. The computation ends earlier if no label changes.
     pub iterations: u64,
 }
 

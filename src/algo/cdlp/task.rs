@@ -17,9 +17,9 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Time per row entry and iteration, in nanoseconds on one thread.
+/// Time per neighbour in the rows of all vertices and per iteration, in nanoseconds, on one thread.
 const ENTRY: f64 = 6.0;
-/// Time to write one row of the result column, in nanoseconds on one thread.
+/// Time to write one row of the result column, in nanoseconds, on one thread.
 const COLUMN: f64 = 20.0;
 
 impl Algorithm for Cdlp {
@@ -111,7 +111,7 @@ impl Algorithm for Cdlp {
     }
 }
 
-/// Returns an upper bound on the number of row entries of a vertex.
+/// Returns an upper bound on the number of neighbours of a vertex.
 fn longest(graph: &GraphSize<'_>) -> u64 {
     (graph.longest_whole_row << graph.direction.shift()).min(2 * graph.vertices)
 }

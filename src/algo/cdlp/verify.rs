@@ -1,5 +1,5 @@
-//! Checks the result by computing the labels again. The check reads the distinct edges of the input, identifies
-//! vertices by input ids, and sorts the labels of neighbours.
+//! Checks the labels that label propagation found by computing them again. The check reads the distinct edges of the
+//! input, identifies vertices by input ids, and sorts the labels of neighbours.
 
 use super::options::Cdlp;
 use super::output::CdlpOutput;
@@ -13,7 +13,7 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Number of vertices between two checks for signals.
+/// Number of vertices that the check processes between two checks for signals.
 const STRIDE: usize = 1 << 16;
 
 /// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
@@ -22,8 +22,8 @@ pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::
     EdgeList::check_room(edges, results, (2, 1, ids))
 }
 
-/// Finds the labels again, and compares the statistics and the column. Returns a sentence about the result of the
-/// check.
+/// Computes the labels again, and compares them with the reported statistics and the result column. Returns a sentence
+/// about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].

@@ -1,22 +1,24 @@
-//! The most frequent label of the neighbours of a vertex.
+//! Finds the most frequent label of the neighbours of a vertex.
 
 use crate::algo::rows::each_value;
 use crate::graph::csr::Block;
 
-/// Maximum number of labels that are sorted rather than counted in a table.
+/// Maximum number of labels that are sorted rather than counted in a hash table.
 const FEW: usize = 12;
-/// Base-2 logarithm of the number of slots of the first table. Most rows have few different labels.
+/// Base-2 logarithm of the number of slots of the smallest hash table for counting labels. Most vertices have few
+/// different labels among their neighbours.
 const FIRST_BITS: u32 = 6;
-/// Base-2 logarithm of the largest number of slots, which take 1 MiB. Labels that need more slots are sorted.
+/// Base-2 logarithm of the number of slots of the largest hash table for counting labels, which takes 1 MiB. Labels
+/// that need more slots are sorted.
 const MOST_BITS: u32 = 17;
 
-/// A counter of labels, used by one thread.
+/// Counter of the labels of a vertex's neighbours, used by one thread.
 pub(super) struct Votes {
     labels: Vec<u32>,
     table: Vec<u64>,
 }
 
-/// Returns the memory in bytes for counting the labels of rows of up to `longest` entries.
+/// Returns the memory, in bytes, for counting the labels of up to `longest` neighbours of a vertex.
 pub(super) fn bytes(longest: u64) -> u64 {
     // A table has at most eight slots for each label. While it grows, there is at most one other table, of half the
     // size.
@@ -24,14 +26,14 @@ pub(super) fn bytes(longest: u64) -> u64 {
 }
 
 impl Votes {
-    /// Reserves memory for the labels of a row of `longest` entries.
+    /// Allocates memory for the labels of `longest` neighbours of a vertex.
     pub(super) fn new(longest: u64) -> Votes {
         Votes { labels: Vec::with_capacity(longest as usize), table: Vec::new() }
     }
 
-    /// Returns the most frequent label of the neighbours in `rows`, and the smallest one if several labels are equally
-    /// frequent. `own` is the current label of the vertex, which is likely to win. If there is no neighbour, returns
-    /// `own`.
+    /// Returns the most frequent label of the neighbours in `rows`; the smallest one if several labels are equally
+    /// frequent. `own` is the current label of the vertex, which is likely to be the result. If there is no neighbour,
+    /// returns `own`.
     #[inline]
     pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
         self.labels.clear();
@@ -47,7 +49,7 @@ impl Votes {
         if all <= FEW { self.of_sorted() } else { self.of_table() }
     }
 
-    /// Returns the most frequent label, found by sorting the labels.
+    /// Returns the most frequent label, by sorting all labels.
     fn of_sorted(&mut self) -> u32 {
         self.labels.sort_unstable();
         let mut best = (0, 0);
@@ -60,7 +62,7 @@ impl Votes {
         best.1
     }
 
-    /// Returns the most frequent label, found by counting in a hash table. A slot contains a label in its upper half
+    /// Returns the most frequent label, by counting labels in a hash table. A slot contains a label in its upper half
     /// and its count in its lower half. The count of a free slot is 0.
     fn of_table(&mut self) -> u32 {
         let (mut bits, mut distinct, mut best) = (FIRST_BITS, 0, (0, 0));
@@ -86,7 +88,7 @@ impl Votes {
         best.1
     }
 
-    /// Moves the counts to a table of 2^`bits` slots.
+    /// Moves the label counts to a hash table of 2^`bits` slots.
     fn grow(&mut self, bits: u32) {
         let before = std::mem::replace(&mut self.table, vec![0; 1 << bits]);
         for counted in before.into_iter().filter(|&counted| counted != 0) {
@@ -95,7 +97,7 @@ impl Votes {
     }
 }
 
-/// Returns the smallest label of the neighbours in `rows`; `own` if there is no neighbour. This is the most frequent
+/// Returns the smallest label of the neighbours in `rows`, or `own` if there is no neighbour. This is the most frequent
 /// label if all labels differ.
 #[inline]
 pub(super) fn smallest<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
@@ -104,7 +106,8 @@ pub(super) fn smallest<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32]
     least.unwrap_or(own)
 }
 
-/// Returns the slot of a label in a table of 2^`bits` slots. If the label is not there, returns the free slot for it.
+/// Returns the slot of a label in a hash table of 2^`bits` slots. If the label is not there, returns the free slot for
+/// it.
 #[inline]
 fn slot_of(table: &mut [u64], bits: u32, label: u32) -> &mut u64 {
     let mut at = (label.wrapping_mul(0x9e37_79b9) >> (u32::BITS - bits)) as usize;

@@ -1,5 +1,5 @@
-//! Runs one trial of weakly connected components. In each round, every rank joins the trees of its forest along the
-//! edges of some blocks. At the end, rank 0 counts the component sizes and writes the column.
+//! Runs one trial of weakly connected components. In each round, every rank joins trees of its forest along the edges
+//! of some blocks of rows. At the end, rank 0 counts the component sizes and writes the result column.
 
 use super::forest::Forest;
 use super::gpu::{GpuForest, vertices_of};
@@ -24,10 +24,10 @@ use std::time::Instant;
 
 /// Number of rows or vertices that a thread takes at a time, unless rows are short.
 const PART: usize = 1 << 10;
-/// Number of entries of short rows that a thread takes at a time.
+/// Number of neighbours that a thread processes at a time if rows are short.
 const PART_ENTRIES: usize = 1 << 15;
 
-/// Finds weakly connected components, or resumes the trial of an earlier run. Collective.
+/// Finds the weakly connected components, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Lost`]; [`Error::Stopped`].
@@ -94,15 +94,15 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     Ok(Trial { output, details: (), seconds })
 }
 
-/// The device on which trees are joined.
+/// The device that joins the trees of the forest.
 enum Engine<'a> {
     Cpu,
     Gpu(Box<GpuForest<'a>>),
 }
 
 impl<'a> Engine<'a> {
-    /// Chooses the device. In `forest`, trees are already joined along the edges of the blocks before `done`.
-    /// `is_new` says whether every tree of `forest` still has only one vertex. Collective.
+    /// Chooses the device that joins trees. In `forest`, trees are already joined along the edges of the blocks before
+    /// `done`. `is_new` says whether every tree of `forest` still has only one vertex. Collective.
     fn open(graph: &Graph, run: &Run<'a>, (forest, is_new): (&Forest, bool), done: u64) -> Result<Engine<'a>> {
         let store = &graph.block_store;
         let blocks = blocks_of(run.comm.ranks(), run.comm.rank(), done..store.len() as u64);
@@ -116,8 +116,7 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Returns the number of blocks that a rank processes between checkpoints. It is the same on all ranks.
-    /// Collective.
+    /// Returns the number of blocks of rows that each rank processes between two checkpoints. Collective.
     fn blocks_at_once(&self, comm: &Comm) -> u64 {
         let mut blocks = match self {
             Engine::Cpu => [1],
@@ -127,7 +126,7 @@ impl<'a> Engine<'a> {
         blocks[0]
     }
 
-    /// Joins trees along the edges of this rank's blocks. `of_ranks[r]` contains the block indices of rank `r`.
+    /// Joins trees along the edges in this rank's blocks of rows. `of_ranks[r]` contains the block indices of rank `r`.
     fn join(
         &mut self,
         graph: &Graph,
@@ -151,7 +150,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Copies the parents from the GPU to `forest`, if the forest is on a GPU.
+    /// Copies the parent of each vertex from the GPU to `forest`, if the trees are joined on a GPU.
     fn fetch(&mut self, forest: &mut Forest) -> Result<()> {
         match self {
             Engine::Cpu => Ok(()),
@@ -160,22 +159,22 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Returns the indices in `blocks` of the blocks whose edges rank `rank` of `ranks` processes.
+/// Returns the indices of those blocks in the range `blocks` that rank `rank` of `ranks` ranks processes.
 fn blocks_of(ranks: usize, rank: usize, blocks: Range<u64>) -> Vec<usize> {
     (blocks.start + rank as u64..blocks.end).step_by(ranks).map(|b| b as usize).collect()
 }
 
-/// Sends to all ranks the parents of the vertices whose rows are in the blocks that were just processed. `of_ranks[r]`
-/// contains the block indices of rank `r`. Afterwards, in every forest, nearly all vertices of high degree are in the
-/// tree of vertex 0. So most later edges join nothing. Collective.
+/// Sends the parents of the vertices in the blocks of rows that were just processed to all ranks. `of_ranks[r]`
+/// contains the block indices of rank `r`. Afterwards, in every rank's forest, nearly all vertices of high degree are
+/// in the tree of vertex 0. So most later edges join nothing. Collective.
 fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm), threads: usize) -> Result<()> {
     // On CPUs, a rank joins one block in a round.
     let vertices = |blocks: &Vec<usize>| blocks.first().map_or(0..0, |&b| vertices_of(&graph.block_store, b));
     merge::share(comm, forest, &of_ranks.iter().map(vertices).collect::<Vec<_>>(), threads)
 }
 
-/// Loads the parents from a checkpoint. Returns the number of blocks whose edges were processed, and the time that
-/// this took in seconds.
+/// Loads the parent of each vertex from a checkpoint. Returns the number of blocks whose edges were processed, and the
+/// time that this took in seconds.
 fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
     match (saved.words(0)?, saved.words_u32(1)?) {
         (&[seconds], parents) if parents.len() == forest.parents().len() => {
@@ -186,7 +185,7 @@ fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
     }
 }
 
-/// Joins trees along the edges of block `b`.
+/// Joins the trees of `forest` along the edges in block `b` of the rows.
 fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Result<()> {
     let block = graph.block_store.block(b);
     let rows = Parts::new(block.rows(), rows_at_once(block, threads));
@@ -200,16 +199,16 @@ fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Resul
     Ok(())
 }
 
-/// Returns the number of rows of `block` that a thread takes at a time. Threads that work on distant rows seldom join
-/// the same trees. So if rows are short, a thread takes more rows at a time, but every thread still gets several
-/// parts.
+/// Returns the number of rows of `block` that a thread processes at a time. Threads that work on distant rows seldom
+/// join the same trees. So if rows are short, a thread takes more rows at a time, but every thread still gets several
+/// ranges of rows.
 fn rows_at_once(block: Block<'_>, threads: usize) -> usize {
     let of_entries = PART_ENTRIES * block.rows() / block.targets.len().max(1);
     of_entries.min(block.rows() / (4 * threads)).max(PART)
 }
 
-/// Counts the sizes of the components, and writes the column if this is the last trial. `roots` contains the root of
-/// each vertex. A root is its own root.
+/// Counts the sizes of the components. Writes the result column if this is the last trial. `roots` contains the root of
+/// each vertex's tree.
 pub(super) fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsOutput> {
     let mut of_roots: Buffer<u32> = run.budget.zeroed(roots.len(), "figures of components (4 bytes each)")?;
     roots.iter().for_each(|&root| of_roots[root as usize] += 1);

@@ -41,27 +41,27 @@ impl Forest {
         &self.parents
     }
 
-    /// Returns the parents for writing, so that another forest of the graph can replace them.
+    /// Returns the parent of each vertex for writing, so that the parents of another forest can replace them.
     pub(super) fn parents_mut(&mut self) -> &mut [AtomicU32] {
         &mut self.parents
     }
 
-    /// Replaces all parents by `parents`, which come from another forest of the same graph.
+    /// Replaces the parents of all vertices by `parents`, which come from another forest of the same graph.
     pub(super) fn set(&self, parents: impl Iterator<Item = u32>) {
         self.parents.iter().zip(parents).for_each(|(slot, parent)| slot.store(parent, Relaxed));
     }
 
-    /// Sets the parent of each of `vertices` to its root.
+    /// Sets the parent of each of `vertices` to the root of its tree.
     pub(super) fn flatten(&self, vertices: Range<usize>) {
         vertices.for_each(|v| self.parents[v].store(self.root(v as u32), Relaxed));
     }
 
-    /// Returns the parent of each vertex. No thread may join trees any more.
+    /// Returns the parent of each vertex. No thread may join trees after this.
     pub(super) fn into_parents(self) -> Buffer<u32> {
         self.parents.into_plain()
     }
 
-    /// Returns the root of vertex `v`. Applies path halving: every second vertex on the way is linked to its
+    /// Returns the root of vertex `v`'s tree. Applies path halving: every second vertex on the way is linked to its
     /// grandparent, so that later calls take fewer steps.
     #[inline]
     fn root(&self, mut v: u32) -> u32 {
@@ -76,7 +76,7 @@ impl Forest {
         }
     }
 
-    /// Joins the trees of two vertices. The root with the smaller id stays a root.
+    /// Joins the trees of two vertices. Of the two roots, the one with the smaller id becomes the root of both.
     #[inline]
     pub(super) fn join(&self, mut u: u32, mut v: u32) {
         loop {
@@ -89,12 +89,12 @@ impl Forest {
         }
     }
 
-    /// Joins trees along the edges of `rows` of a block of the lower half.
+    /// Joins trees along the edges in the rows `rows` of `block`, which contain the neighbours with smaller ids.
     ///
-    /// Vertices of high degree come first in the order of vertices, and nearly all of them are in the tree of
-    /// vertex 0. The first vertices, up to some id, are known to be in this tree. Once a vertex is joined with one
-    /// of them, its edges to the others join nothing. Neighbours in a row ascend, so these edges are at the start
-    /// of the row and are skipped without being read. In a graph with hubs, they are nearly all edges.
+    /// Vertices of high degree come first in the order of vertices, and nearly all of them are in the tree of vertex 0.
+    /// Up to some id, vertices are known to be in this tree. Once a vertex is joined with one of them, its edges to the
+    /// others join nothing. Neighbours in a row ascend, so these edges are at the start of the row and are skipped
+    /// without being read. In a graph with hubs, nearly all edges are skipped.
     pub(super) fn join_rows(&self, block: Block<'_>, rows: Range<usize>, direction: Direction) {
         let known = self.with_first(direction.vertex(block.first_row + rows.start as u32));
         for local in rows {
@@ -107,8 +107,8 @@ impl Forest {
         }
     }
 
-    /// Finds how many consecutive vertices, beginning at 0, are in the tree of vertex 0. Starts from the number that
-    /// is already known, stops at vertex `end` or at the first vertex in another tree, and returns the number.
+    /// Finds how many consecutive vertices, beginning at 0, are in the tree of vertex 0, and returns their number.
+    /// Starts from the number that is already known. Stops at vertex `end` or at the first vertex in another tree.
     pub(super) fn with_first(&self, end: u32) -> u32 {
         let mut known = self.with_first.load(Relaxed);
         // Vertex 0 stays a root, because no vertex is smaller.
@@ -125,8 +125,7 @@ mod tests {
     use super::*;
     use crate::algo::team::{Parts, team};
 
-    /// Joins trees along the edges of all rows of a graph, `part` rows at a time, and returns the root of each
-    /// vertex.
+    /// Joins trees along the edges in all rows of a graph, `part` rows at a time, and returns the root of each vertex.
     fn roots(rows: &[Vec<u32>], part: usize, threads: usize) -> Vec<u32> {
         let mut offsets = vec![0];
         rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));

@@ -1,4 +1,4 @@
-//! The forest on a GPU. `kernels/components.cu` describes the method.
+//! The forest of weakly connected components on a GPU. `kernels/components.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::forest::Forest;
@@ -20,18 +20,19 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
     headers: &[COMMON, ROW_PARTS],
 };
 
-/// Purpose of the GPU memory, as named in error messages.
+/// Purpose of the GPU memory for weakly connected components, as named in error messages.
 const PURPOSE: &str = "[components] on this graph";
-/// Number of blocks (about 4 GiB) that are streamed to the GPU between two checkpoints.
+/// Number of blocks of rows (about 4 GiB) that are streamed to the GPU between two checkpoints.
 const STREAMED: u64 = 64;
 
-/// Returns the minimum GPU memory in bytes for a graph of `vertices` vertices with edges.
+/// Returns the minimum GPU memory, in bytes, for the weakly connected components of a graph with `vertices` vertices
+/// that have edges.
 pub(super) fn least_bytes(vertices: u64) -> u64 {
     (state_bytes(vertices) + passes::least_bytes()).next_multiple_of(1 << 20)
 }
 
-/// Returns true if `bytes` bytes of GPU memory suffice for the forest and for streaming blocks of these sizes one after
-/// another, each in one piece. The memory of the blocks themselves is not counted.
+/// Returns true if `bytes` bytes of GPU memory are enough for the forest and for streaming blocks of these sizes one
+/// after another, each in one piece. The memory of the blocks themselves is not counted.
 pub(super) fn takes_uncut(vertices: u64, sizes: &[BlockSize], bytes: u64) -> bool {
     let longest = sizes.iter().map(|size| size.entries + size.rows).max().unwrap_or(0);
     state_bytes(vertices) + passes::uncut_bytes(longest) <= bytes
@@ -41,23 +42,23 @@ fn state_bytes(vertices: u64) -> u64 {
     slice_bytes::<u32>(vertices) + 2 * slice_bytes::<u32>(1)
 }
 
-/// A forest in GPU memory.
+/// A forest over the vertices of a graph in GPU memory.
 pub(super) struct GpuForest<'a> {
     gpu: Lease<'a>,
     trees: Trees,
-    /// The blocks of this rank, each as its index and its rows in GPU memory, in order; `None` unless all rows fit in
-    /// GPU memory.
+    /// This rank's blocks of rows in GPU memory, in order: the index and the rows of each. `None` if they do not all
+    /// fit in GPU memory.
     resident: Option<Vec<(usize, RowPart)>>,
     /// Access to the memory of the other ranks' GPUs, if all GPUs can access each other's memory.
     peers: Option<PeerMemory<'a>>,
-    /// Whether ranks exchange the trees that they joined along the first edges of rows. They do if the blocks of every
-    /// rank fit in its GPU's memory.
+    /// Whether ranks send each other the trees that they joined along the first edge of each row. They do if the blocks
+    /// of every rank fit in its GPU's memory.
     shares: bool,
 }
 
 impl<'a> GpuForest<'a> {
-    /// Copies `forest` to the GPU, unless `is_new` says that every tree has only one vertex. Also copies the rows of
-    /// `blocks`, the blocks along whose edges this rank will join trees, if all of them fit.
+    /// Copies `forest` to the GPU, unless `is_new` says that every tree has only one vertex. Also copies the rows in
+    /// `blocks`, which this rank will process, if all of them fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -92,21 +93,21 @@ impl<'a> GpuForest<'a> {
         Ok(GpuForest { gpu, trees, resident, peers: None, shares: false })
     }
 
-    /// Gives each rank access to the forests of all ranks through `peers`, the memory of their GPUs. Collective.
+    /// Gives each rank access to the forests on the GPUs of all ranks, through `peers`. Collective.
     pub(super) fn reach(&mut self, peers: Option<PeerMemory<'a>>) {
         self.peers = peers;
         self.shares = peers.is_some_and(|memory| memory.comm.all(self.resident.is_some()));
     }
 
-    /// Returns the number of blocks that this rank should process between two checkpoints. Returns `u64::MAX` if all
-    /// rows of this rank are in GPU memory.
+    /// Returns the number of blocks of rows that this rank should process between two checkpoints. Returns `u64::MAX`
+    /// if all rows of this rank are in GPU memory.
     pub(super) fn blocks_at_once(&self) -> u64 {
         if self.resident.is_some() { u64::MAX } else { STREAMED }
     }
 
-    /// Joins trees along the edges of this rank's blocks `of_ranks[rank]`, in order. They must be among the blocks
-    /// that were passed to [`Self::new`]. `of_ranks[r]` contains the block indices of rank `r`. Collective if the
-    /// GPUs of all ranks can access each other's memory.
+    /// Joins trees along the edges in this rank's blocks of rows, in order. `of_ranks[r]` contains the block indices of
+    /// rank `r`. The blocks of this rank must be among those that were passed to [`Self::new`]. Collective if the GPUs
+    /// of all ranks can access each other's memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
@@ -145,15 +146,15 @@ impl<'a> GpuForest<'a> {
         workspace.queue.finish()
     }
 
-    /// Returns two GPU addresses for each rank: the address of its parents, and the address of its counter of
-    /// vertices that are known to be in the tree of vertex 0. Collective.
+    /// Returns two GPU addresses for each rank: of its array of parents, and of its counter of vertices that are known
+    /// to be in the tree of vertex 0. Collective.
     fn places(&self, memory: PeerMemory<'_>) -> Vec<[u64; 2]> {
         let mine = [self.trees.parents.address(), self.trees.known[0].address()];
         memory.exchange(Some((self.gpu.workspace.arena.words(), mine))).unwrap_or_default()
     }
 
-    /// Joins the forests of all ranks into the forest of rank 0 if the GPUs of the ranks can access each other's
-    /// memory. Otherwise returns false. Collective.
+    /// Joins the forests of all ranks into the forest of rank 0 and returns true, if the GPUs of the ranks can access
+    /// each other's memory. Otherwise returns false. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -176,7 +177,7 @@ impl<'a> GpuForest<'a> {
         merged.map(|()| true)
     }
 
-    /// Copies the parents to `forest`.
+    /// Copies the parent of each vertex from GPU memory to `forest`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -192,7 +193,7 @@ pub(super) fn vertices_of(graph: &BlockStore, b: usize) -> Range<u32> {
     first >> shift..(first + rows).div_ceil(1 << shift)
 }
 
-/// The trees of the forest, and the kernels that join them.
+/// The trees of a forest in GPU memory, and the kernels that join them.
 struct Trees {
     first: Kernel,
     flatten: Kernel,
@@ -200,14 +201,14 @@ struct Trees {
     merge: Kernel,
     parents: DeviceSlice<u32>,
     /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. The first element
-    /// is the current number. [`Self::flatten`] writes a new number to the second element, and swaps the elements.
+    /// is the current number. [`Self::flatten`] writes a new number to the second element, and swaps the two.
     known: [DeviceSlice<u32>; 2],
     /// Binary logarithm of the number of rows of a vertex: 0, or 1 if edges have direction.
     shift: u32,
 }
 
 impl Trees {
-    /// Joins trees along the first edge of each row of `parts`.
+    /// Joins trees along the first edge of each row in `parts`.
     fn join_first(&self, queue: &Queue, parts: &[RowPart]) -> Result<()> {
         for &part in parts {
             let arguments = (part, self.shift, self.parents.address());
@@ -217,7 +218,7 @@ impl Trees {
         Ok(())
     }
 
-    /// Joins trees along all edges of `parts` except the first edge of each row.
+    /// Joins trees along all edges in the rows of `parts`, except the first edge of each row.
     fn join_others(&self, queue: &Queue, parts: &[RowPart]) -> Result<()> {
         for &part in parts {
             let arguments = (part, self.shift, self.parents.address(), self.known[0].address());
@@ -227,9 +228,9 @@ impl Trees {
         Ok(())
     }
 
-    /// Joins each of `vertices` to its parent in the forest of another GPU. `others` is the address of the parents
-    /// there. `others_known` is the address of that GPU's counter of vertices that are known to be in the tree of
-    /// vertex 0. If it is given, vertices that both GPUs know to be in this tree are skipped.
+    /// Joins each of `vertices` to its parent in the forest of another GPU. `others` is the address of that forest's
+    /// array of parents. `others_known`, if given, is the address of that GPU's counter of vertices that are known to
+    /// be in the tree of vertex 0. Vertices that both GPUs know to be in this tree are then skipped.
     fn merge(&self, queue: &Queue, others: u64, others_known: Option<u64>, vertices: Range<u32>) -> Result<()> {
         let (parents, known) = (self.parents.address(), self.known[0].address());
         let arguments = (parents, others, vertices.start, vertices.end, known, others_known.unwrap_or(0));
@@ -237,8 +238,8 @@ impl Trees {
         unsafe { queue.launch(&self.merge, queue.grid(vertices.len() as u64), arguments) }
     }
 
-    /// Sets the parent of each vertex to its root. If `skips_known` is true, skips the vertices that are known to be
-    /// in the tree of vertex 0 and have it as parent.
+    /// Sets the parent of each vertex to the root of its tree. If `skips_known` is true, skips the vertices that are
+    /// known to be in the tree of vertex 0 and have vertex 0 as parent.
     fn flatten(&mut self, queue: &Queue, skips_known: bool) -> Result<()> {
         let [known, next] = self.known;
         if !skips_known {

@@ -8,12 +8,12 @@ use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Maximum number of bytes in flight from one rank to another.
+/// Maximum number of bytes in flight from one rank to another while forests are joined.
 const LINK: usize = 1 << 20;
-/// Number of parents that a thread joins at a time.
+/// Number of vertices that a thread joins to their parents at a time.
 const PART: usize = 1 << 12;
 
-/// Role of a rank in a round.
+/// Role of a rank in a round of joining forests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Receiver: joins the forest of this other rank into its own.
@@ -23,7 +23,7 @@ pub(super) enum Turn {
     Waits,
 }
 
-/// Returns the role of rank `rank` of `ranks` in each round.
+/// Returns the role of rank `rank` in each round of joining the forests of `ranks` ranks.
 pub(super) fn turns(rank: usize, ranks: usize) -> impl Iterator<Item = Turn> {
     (0..usize::BITS).map(|round| 1 << round).take_while(move |&step| step < ranks).map(move |step| {
         match rank % (2 * step) {
@@ -34,19 +34,20 @@ pub(super) fn turns(rank: usize, ranks: usize) -> impl Iterator<Item = Turn> {
     })
 }
 
-/// Returns the memory in bytes that merging takes on each of `ranks` ranks, which run on `nodes` machines.
+/// Returns the memory, in bytes, that joining forests takes on each of `ranks` ranks, which run on `nodes` machines.
 pub(super) fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks > 1 { Rounds::bytes(LINK, ranks, nodes) + 2 * 4 * Comm::PIECE as u64 } else { 0 }
 }
 
-/// Returns the number of bytes that all ranks together send for a forest of `bytes` bytes. Each parent is sent once
-/// to every other rank. In the end all ranks but one send their whole forest to another rank.
+/// Returns the number of bytes that all ranks together send to find the components with forests of `bytes` bytes.
+/// During the rounds, the parent of each vertex is sent to all other ranks once. At the end, all ranks but one send
+/// their whole forest to another rank.
 pub(super) fn sent(ranks: usize, bytes: u64) -> u64 {
     2 * (ranks as u64 - 1) * bytes
 }
 
-/// Sends the parents of some vertices to all other ranks, which join the vertices to these parents in their own
-/// forests. Rank `r` sends the parents of the vertices `of_ranks[r]`. Collective.
+/// Sends the parents of some vertices to all other ranks. Each rank joins the vertices to these parents in its own
+/// forest. Rank `r` sends the parents of the vertices `of_ranks[r]`. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Addresses`] if no thread can be started.
@@ -108,7 +109,8 @@ fn parents(of: &[AtomicU32]) -> Vec<u32> {
     of.iter().map(|parent| parent.load(Relaxed)).collect()
 }
 
-/// Joins consecutive vertices, from `first` on, to their parents in another forest, which are in `parents`.
+/// Joins consecutive vertices, beginning at `first`, to their parents in another forest. `parents` contains these
+/// parents.
 fn join(forest: &Forest, first: u32, parents: &[u32], threads: usize) -> Result<()> {
     let parts = Parts::new(parents.len(), PART);
     team(threads.clamp(1, parents.len().div_ceil(PART).max(1)), &|_| {

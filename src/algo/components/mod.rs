@@ -1,8 +1,8 @@
-//! Weakly connected components, which ignore the direction of edges, and strongly connected components.
+//! Weakly connected components, which ignore the direction of edges, and strongly connected components, which do not.
 //!
-//! For weakly connected components, the trees of a forest are joined along every edge in the lower half of rows, which
-//! contains each edge once. Blocks are read once, in order, so a graph may be larger than memory. The result does not
-//! depend on the order of the joins.
+//! For weakly connected components, the trees of a forest are joined along every edge in the lower half of rows (the
+//! neighbours with smaller ids), which contains each edge once. Blocks of rows are read once, in order, so a graph may
+//! be larger than memory. The result does not depend on the order of the joins.
 //!
 //! | file | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The options of `[components]`.
+//! The options of connected components, from the job-file table `[components]`.
 
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Key};
@@ -22,8 +22,8 @@ pub struct Components {
 }
 
 impl Components {
-    /// Returns true if the job needs strongly connected components. In an undirected graph, weakly connected
-    /// components are enough.
+    /// Returns true if strongly connected components must be computed. In an undirected graph, they are the weakly
+    /// connected components.
     pub(super) fn is_strong(&self, direction: Direction) -> bool {
         self.strong && direction == Direction::Directed
     }

@@ -1,4 +1,4 @@
-//! The result of connected components.
+//! The result of weakly or strongly connected components.
 
 use crate::chart::Figure;
 use crate::results::about::About;
@@ -11,23 +11,23 @@ pub(super) const COLUMNS: &[About] =
 /// Maximum number of components whose sizes are listed.
 const LARGEST: usize = 10;
 
-/// The number of components and their sizes, in vertices. An isolated vertex is a component, too.
+/// Number of components, and their sizes in vertices. An isolated vertex is a component, too.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComponentsOutput {
-    /// Whether these are the strongly connected components (otherwise the weakly connected ones).
+    /// Whether the components are strongly connected instead of weakly connected.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
     /// Number of components.
     pub components: u64,
-    /// Sizes of the largest components, descending.
+    /// Sizes of the largest components, in vertices, in descending order.
     pub largest: Vec<u64>,
-    /// Element `i` is the number of components of 2^i to 2^(i+1) - 1 vertices. The last element counts the largest
-    /// component.
+    /// Histogram of component sizes: element `i` is the number of components of 2^i to 2^(i+1) - 1 vertices. The last
+    /// element counts the largest component.
     pub by_size: Vec<u64>,
 }
 
 impl ComponentsOutput {
-    /// Adds `components` components of `size` vertices each.
+    /// Adds `components` components of `size` vertices each to the result.
     pub(in crate::algo) fn add(&mut self, size: u64, components: u64) {
         if components == 0 {
             return;
@@ -44,7 +44,8 @@ impl ComponentsOutput {
     }
 }
 
-/// Returns a chart of `by_size`: the number of `groups` (components, communities) of 2^i to 2^(i+1) - 1 vertices.
+/// Returns a chart of the histogram `by_size`: the number of `groups` (components or communities) of 2^i to 2^(i+1) - 1
+/// vertices.
 pub(in crate::algo) fn size_figure(groups: &str, by_size: &[u64]) -> Figure {
     let of = |(power, &count): (u32, &u64)| (2f64.powi(power as i32), 2f64.powi(power as i32 + 1) - 1.0, count as f64);
     let bins: Vec<_> = (0..).zip(by_size).map(of).filter(|&(_, _, count)| count > 0.0).collect();

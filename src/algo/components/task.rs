@@ -18,20 +18,20 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Time per row entry to find weakly connected components, in nanoseconds on one thread.
+/// Time per neighbour in a row to find weakly connected components, in nanoseconds, on one thread.
 const ENTRY: f64 = 0.5;
-/// Time per row to find weakly connected components, in nanoseconds on one thread.
+/// Time per row to find weakly connected components, in nanoseconds, on one thread.
 const ROW: f64 = 20.0;
-/// Time to write one row of the result column, in nanoseconds on one thread.
+/// Time to write one row of the result column, in nanoseconds, on one thread.
 const COLUMN: f64 = 20.0;
-/// Time per row entry to find strongly connected components, in nanoseconds on one thread.
+/// Time per neighbour in a row to find strongly connected components, in nanoseconds, on one thread.
 const STRONG_ENTRY: f64 = 4.0;
-/// Time per vertex to find strongly connected components, in nanoseconds on one thread.
+/// Time per vertex to find strongly connected components, in nanoseconds, on one thread.
 const STRONG_VERTEX: f64 = 60.0;
-/// Time per row entry to find strongly connected components on a GPU, in nanoseconds.
+/// Time per neighbour in a row to find strongly connected components on a GPU, in nanoseconds.
 const STRONG_ENTRY_ON_GPU: f64 = 0.02;
-/// Time to stream one row entry through GPU memory, in nanoseconds: four bytes at 40 GB/s (H200). Rows that are
-/// already in GPU memory take less.
+/// Time to stream one neighbour in a row through GPU memory, in nanoseconds: four bytes at 40 GB/s (H200). Rows that
+/// are already in GPU memory take less.
 const ENTRY_ON_GPU: f64 = 0.1;
 
 impl Algorithm for Components {
@@ -162,7 +162,7 @@ impl Algorithm for Components {
     }
 }
 
-/// Returns the cost of strongly connected components of a directed graph.
+/// Returns the cost of finding the strongly connected components of a directed graph.
 fn strong_cost(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     // A GPU may leave a phase to CPUs, which start from its classes.
     let classes = if resources.on_gpu { 4 * graph.vertices } else { 0 };

@@ -1,4 +1,4 @@
-//! Checks the result by computing the components again. The check reads the edges in the order of the input, identifies
+//! Checks connected components by computing them again. The check reads the edges in the order of the input, identifies
 //! vertices by input ids, and joins them in a separate forest.
 
 use super::output::ComponentsOutput;
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 /// Number of edges that a thread collects before it locks the forest.
 const BATCH: usize = 1 << 10;
 
-/// Returns the memory in bytes for a check that reads the blocks of a prepared graph.
+/// Returns the memory, in bytes, for a check of components that reads the edges from the blocks of a prepared graph.
 pub(super) fn bytes(ids: u64, threads: usize) -> u64 {
     8 * ids + scratch_bytes(threads)
 }
@@ -21,7 +21,7 @@ fn scratch_bytes(threads: usize) -> u64 {
     READING + (16 * BATCH * threads) as u64
 }
 
-/// A forest over the rows of a result column, stored as the parent of each row. A root is the smallest row of its tree.
+/// A forest over the rows of a result column, stored as the parent of each row. The root of a tree is its smallest row.
 pub(in crate::algo) struct RowForest(Buffer<u32>);
 
 impl RowForest {
@@ -52,7 +52,8 @@ impl RowForest {
     }
 }
 
-/// Finds the components again, and compares sizes and the column. Returns a sentence about the result of the check.
+/// Finds the components again, and compares them with the reported sizes and the result column. Returns a sentence
+/// about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -77,8 +78,8 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     compare_rows(output, &forest.0, &ids, (edges, results))
 }
 
-/// Compares sizes and the column with `smallest`, which contains for each row the smallest row in its component.
-/// Returns a sentence about the result of the check.
+/// Compares `smallest`, which contains for each row the smallest row in its component, with the reported sizes and the
+/// result column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].

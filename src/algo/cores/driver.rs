@@ -1,4 +1,5 @@
-//! Runs one trial of `[cores]`: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
+//! Runs one trial of core numbers (`[cores]`). All ranks remove layers. Rank 0 counts core numbers and writes the
+//! result columns.
 
 use super::gpu::GpuPeeling;
 use super::output::CoresOutput;
@@ -15,20 +16,20 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Number of progress units of a trial. A unit is a thousandth of the vertices.
+/// Number of units of a trial in the progress display. A unit is a thousandth of the vertices.
 pub(super) const UNITS: u64 = 1000;
 
-/// Minimum size of a layer, in vertices, after which CPUs check whether to save a checkpoint or to end the trial.
+/// Minimum size of a layer, in vertices, after which CPUs check whether to save a checkpoint or to stop.
 const WIDE: u64 = 1 << 12;
-/// Number of layers after which CPUs check in any case whether to save a checkpoint or to end the trial.
+/// Number of layers after which CPUs check in any case whether to save a checkpoint or to stop.
 const LAYERS: u32 = 64;
 
-/// Progress of a trial.
+/// Progress of a trial of core numbers.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
     level: u32,
     layer: u32,
-    /// Number of completed units.
+    /// Number of completed units. A unit is a thousandth of the vertices.
     done: u64,
     /// Duration of the trial so far in seconds, including earlier runs.
     seconds: f64,
@@ -84,14 +85,14 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<CoresOutput
     Ok(Trial { output, details: (), seconds })
 }
 
-/// The device that removes layers.
+/// The device that removes layers of vertices.
 enum Engine<'g> {
     Cpu { peeling: Box<Peeling<'g>>, exchange: RankExchange },
     Gpu(Box<GpuPeeling<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. Several ranks always use their CPUs. Collective.
+    /// Chooses the device that removes layers. Several ranks always use their CPUs. Collective.
     fn open<'r: 'g>((graph, degrees): (&'g Graph, &'g [u32]), begin: &Begin<'_>, run: &Run<'r>) -> Result<Engine<'g>> {
         let cpu = || {
             let peeling = Peeling::new((graph, degrees), begin, run.comm, (run.budget, run.threads))?;
@@ -103,7 +104,7 @@ impl<'g> Engine<'g> {
         run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
-    /// Removes some layers. Returns true if vertices may be left, and false if none is left. Collective.
+    /// Removes some layers of vertices. Returns true if vertices may be left, and false if none is left. Collective.
     fn remove(&mut self, run: &Run<'_>) -> Result<bool> {
         let (peeling, exchange) = match self {
             Engine::Cpu { peeling, exchange } => (peeling, exchange),
@@ -121,7 +122,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the current level, the number of removed layers, and the number of this rank's vertices in these
+    /// Returns the current level, the number of removed layers, and the number of vertices of this rank in these
     /// layers.
     fn place(&self) -> (u32, u32, u64) {
         match self {
@@ -130,8 +131,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns two arrays over all vertices, from CPUs or from the GPU: the number of remaining neighbours or, once a
-    /// vertex is removed, its core number; and the layer. See [`Peeling::gather`].
+    /// Returns two arrays over all vertices, like [`Peeling::gather`]. The first contains the number of remaining
+    /// neighbours or, for a removed vertex, the core number. The second contains the layer.
     fn gather(&mut self) -> Result<[&[u32]; 2]> {
         match self {
             Engine::Cpu { peeling, exchange } => peeling.gather(exchange),
@@ -139,8 +140,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Ends the peeling on CPUs or on the GPU. Returns whether the engine is a GPU, and two arrays over all vertices:
-    /// core numbers and layers.
+    /// Ends the peeling. Returns whether it ran on a GPU, and two arrays over all vertices: core numbers and layers.
     fn finish(self) -> Result<(bool, [Buffer<u32>; 2])> {
         match self {
             Engine::Cpu { peeling, mut exchange } => Ok((false, peeling.finish(&mut exchange)?)),
@@ -149,7 +149,7 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves the arrays that [`Engine::gather`] returns and the progress of the trial.
+/// Saves the arrays that [`Engine::gather`] returns, and the progress of the trial, in a checkpoint.
 fn save(
     checkpoint: &mut Checkpoint,
     (level, layer, done, seconds): (u32, u32, u64, f64),
@@ -159,8 +159,8 @@ fn save(
     checkpoint.save(done, UNITS, &[bytes_of(&at), bytes_of(left), bytes_of(layers)])
 }
 
-/// Loads a checkpoint. Returns the progress, and two arrays: each vertex's number of remaining neighbours, and its
-/// layer.
+/// Loads a checkpoint. Returns the progress of the trial, and two arrays over all vertices: the number of remaining
+/// neighbours or, for a removed vertex, the core number; and the layer.
 fn load(saved: &Saved, vertices: u64) -> Result<(Progress, [&[u32]; 2])> {
     match (saved.words(0)?, saved.words_u32(1)?, saved.words_u32(2)?) {
         (&[seconds, level, layer], left, layers)
@@ -173,7 +173,7 @@ fn load(saved: &Saved, vertices: u64) -> Result<(Progress, [&[u32]; 2])> {
     }
 }
 
-/// Counts core numbers, and writes the result columns if this is the last trial.
+/// Counts the vertices with each core number. Writes the result columns if this is the last trial.
 fn report(graph: &Graph, run: &mut Run<'_>, [cores, layers]: [&Buffer<u32>; 2]) -> Result<CoresOutput> {
     let isolated = graph.info.rows() - graph.info.connected;
     // Isolated vertices are the first layer.

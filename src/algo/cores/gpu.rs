@@ -1,4 +1,4 @@
-//! Removes layers on a GPU. `kernels/cores.cu` describes the method.
+//! Peeling on a GPU: removes layers of vertices. `kernels/cores.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::peeling::Begin;
@@ -17,15 +17,15 @@ pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "cores.cu", text: TEXT, headers: &[COMMON, FRONTIER, GRID_BARRIER, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cores.cu");
 
-/// Purpose of the GPU memory, for error messages.
+/// Purpose of the GPU memory for core numbers, as named in error messages.
 const PURPOSE: &str = "[cores] on this graph, with all its rows";
-/// Minimum number of row entries of a vertex that is removed by a whole thread block.
+/// Minimum number of neighbours of a vertex that a whole thread block removes.
 const LONG: u64 = constant(FRONTIER.1, "LONG") as u64;
-/// Maximum number of layers that one launch of the kernel removes.
+/// Maximum number of layers that one kernel launch removes.
 const LAYERS: u32 = 256;
 
-/// Returns the minimum GPU memory, in bytes, for a graph of `vertices` vertices with `rows` rows and `edges` edges in up
-/// to `blocks` blocks.
+/// Returns the minimum GPU memory, in bytes, for the core numbers of a graph with `vertices` vertices, `rows` rows and
+/// `edges` edges in up to `blocks` blocks.
 pub(super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     (state_bytes(vertices, 2 * edges) + windows::most_resident_bytes(rows, edges, blocks)).next_multiple_of(1 << 20)
 }
@@ -34,7 +34,7 @@ fn state_bytes(vertices: u64, entries: u64) -> u64 {
     3 * slice_bytes::<u32>(vertices) + slice_bytes::<u32>(entries / LONG) + slice_bytes::<PeelingState>(1)
 }
 
-/// Progress of the peeling. The memory layout must match `PeelingState` in the kernel.
+/// Progress of a peeling on a GPU. The memory layout must match `PeelingState` in the kernel.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct PeelingState {
@@ -55,7 +55,7 @@ struct PeelingState {
 // SAFETY: integers without padding between them.
 unsafe impl Plain for PeelingState {}
 
-/// Arguments of the kernel. The memory layout must match `Peeling` in the kernel.
+/// Arguments of the peeling kernel. The memory layout must match `Peeling` in the kernel.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct PeelingArguments {
@@ -77,18 +77,18 @@ pub(super) struct GpuPeeling<'g> {
     kernel: Kernel,
     grid: Grid,
     arguments: PeelingArguments,
-    /// Two arrays over all vertices. The first contains the number of remaining neighbours or, once the vertex is
-    /// removed, its core number. The second contains the layer.
+    /// Two arrays over all vertices. The first contains the number of remaining neighbours or, for a removed vertex,
+    /// the core number. The second contains the layer.
     arrays: [DeviceSlice<u32>; 2],
     on_gpu: DeviceSlice<PeelingState>,
-    /// The state after the last launch.
+    /// State of the peeling after the last kernel launch.
     at: PeelingState,
-    /// Host memory into which both `arrays` are copied.
+    /// Host copies of the two arrays over all vertices.
     all: [Buffer<u32>; 2],
 }
 
 impl<'g> GpuPeeling<'g> {
-    /// Copies the rows, and the saved state of an earlier run, to GPU memory.
+    /// Copies the rows of the graph, and the saved state of an earlier run, to GPU memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
@@ -157,7 +157,7 @@ impl<'g> GpuPeeling<'g> {
         Ok(GpuPeeling { gpu, kernel, grid, arguments, arrays: [left_there, layers_there], on_gpu, at, all })
     }
 
-    /// Removes up to `LAYERS` layers. Returns whether vertices are left.
+    /// Removes up to `LAYERS` layers of vertices. Returns whether vertices are left.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -176,7 +176,8 @@ impl<'g> GpuPeeling<'g> {
         (self.at.level, self.at.layer, self.at.first.into())
     }
 
-    /// Copies both arrays to the host, and returns them: remaining neighbours or core numbers, and layers.
+    /// Copies two arrays over all vertices to the host, and returns them: remaining neighbours or core numbers, and
+    /// layers.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -187,7 +188,7 @@ impl<'g> GpuPeeling<'g> {
         Ok(self.all.each_ref().map(|all| &**all))
     }
 
-    /// Returns the core numbers and the layers of all vertices, and releases the GPU.
+    /// Returns the core numbers and the layers of all vertices. Ends the use of the GPU.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,11 +1,11 @@
-//! Core numbers, by peeling.
+//! Core numbers of all vertices, by peeling.
 //!
-//! The k-core is the largest set of vertices each of which has k neighbours in the set. The core number of a vertex is
-//! the largest k such that a k-core contains the vertex. Peeling finds it: at level k, vertices with at most k
-//! remaining neighbours are removed until there is no such vertex; the removed vertices have the core number k. All
-//! vertices that can be removed at the same time are a layer. Sorting the vertices by layer, and by id within a layer,
-//! yields a degeneracy order: no vertex has more neighbours after it than its core number. Edge directions and
-//! repeated edges are ignored. Core numbers and layers do not depend on the number of threads or ranks.
+//! The k-core is the largest set of vertices each of which has at least k neighbours in the set. The core number of a
+//! vertex is the largest k such that the k-core contains the vertex. Peeling finds it: at level k, vertices with at
+//! most k remaining neighbours are removed until there is no such vertex; the removed vertices have the core number k.
+//! The vertices that are removed at the same time are a layer. Sorting the vertices by layer, and by id within a layer,
+//! yields a degeneracy order: no vertex has more neighbours after it than its core number. Edge directions and repeated
+//! edges are ignored. Core numbers and layers do not depend on the number of threads or ranks.
 //!
 //! | file | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The result of core numbers.
+//! The result of core numbers (`[cores]`).
 
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,14 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("layer", "1-based layer in which peeling removes the vertex", "-1: no vertex"),
 ];
 
-/// Summary of the core numbers.
+/// Statistics of the core numbers of all vertices.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoresOutput {
     /// Largest core number.
     pub degeneracy: u64,
     /// Number of vertices with the largest core number.
     pub innermost: u64,
-    /// Number of layers.
+    /// Number of layers: of steps in which peeling removes vertices.
     pub layers: u64,
     /// Histogram of core numbers. Element 0 is the number of vertices with core number 0. Element `i + 1` is the
     /// number of vertices with core numbers from 2^i to 2^(i+1) - 1. The last element counts the largest core number.
@@ -24,7 +24,7 @@ pub struct CoresOutput {
 }
 
 impl CoresOutput {
-    /// Adds `vertices` vertices with core number `core`, which are in layers up to `layer`.
+    /// Adds `vertices` vertices with core number `core` to the statistics. Their layers are at most `layer`.
     pub(super) fn add(&mut self, core: u64, layer: u64, vertices: u64) {
         if vertices == 0 {
             return;

@@ -1,8 +1,8 @@
-//! The vertices that a rank owns, and the removal of a layer by all ranks together.
+//! Peeling: each rank owns some vertices, and all ranks together remove layers of vertices.
 //!
 //! A rank counts the remaining neighbours of each vertex that it owns, and removes the vertices with few of them. It
-//! reads the row of every removed vertex once. For neighbours that it owns, it decrements the count immediately. For
-//! the others, it sends messages to their owners.
+//! reads the row of every removed vertex once. For each neighbour that it owns, it decrements the count. For each other
+//! neighbour, it sends a message to the owner.
 
 use crate::algo::rows::{Batch, VertexList};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
@@ -20,48 +20,50 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of vertices of a layer that a thread claims at a time.
 const PART: usize = 1 << 6;
-/// Minimum number of row entries, or of vertices, per thread. With fewer, starting another thread does not pay off.
+/// Minimum number of neighbours, or of vertices, that a thread processes. With fewer, starting another thread does not
+/// pay off.
 const SHARE: u64 = 1 << 15;
-/// Number of vertices whose neighbour counts a thread checks at a time.
+/// Number of vertices whose remaining neighbours a thread checks at a time.
 const RANGE: usize = 1 << 13;
-/// Prefetch distance, in entries of a row.
+/// Prefetch distance, in neighbours of a row.
 const AHEAD: usize = 16;
-/// Prefetch distance, in vertices, of the neighbours' counts. Rows are prefetched twice as far ahead.
+/// Prefetch distance, in vertices, of the data of a vertex's neighbours. Rows are prefetched twice as far ahead.
 const ROWS_AHEAD: usize = 2;
-/// Number of row entries that a rank reads before it sends messages, unless a single row has more.
+/// Number of neighbours that a rank reads before it sends messages, unless a single vertex has more.
 const CHUNK: u64 = 1 << 20;
-/// Upper bound on the number of threads that decrement one count at the same time.
+/// Upper bound on the number of threads that decrement the count of one vertex at the same time.
 const THREADS: u32 = 1 << 16;
 
 /// State of a peeling: the graph, and which of its vertices are left.
 pub(super) struct Peeling<'g> {
     rows: Adjacency<'g>,
     direction: Direction,
-    /// Number of entries of each row.
+    /// Number of neighbours in each row.
     degrees: &'g [u32],
-    /// Whether rows are read from a disk on access.
+    /// Whether rows of neighbours are in files that are read from disk on access.
     on_disk: bool,
     own: VertexOwnership,
-    /// For each owned vertex, the number of remaining neighbours; its core number once it is removed.
+    /// For each vertex that this rank owns, the number of remaining neighbours; its core number once it is removed.
     left: Buffer<AtomicU32>,
-    /// For each owned vertex, the 1-based layer in which it was removed; 0 while it is not removed.
+    /// For each vertex that this rank owns, the 1-based layer in which it was removed; 0 while it is not removed.
     layers: Buffer<AtomicU32>,
-    /// Owned vertices that were removed, followed by those that will be removed next.
+    /// Vertices of this rank that were removed, followed by those that will be removed next.
     queue: VertexList,
-    /// Number of owned vertices that were removed.
+    /// Number of this rank's vertices that were removed.
     taken: usize,
-    /// Exclusive end of the owned vertices to check: all later ones are removed or in the queue.
+    /// Number of this rank's vertices, from the first on, that must still be checked. All later ones are removed or in
+    /// the queue.
     end: usize,
-    /// Current level: vertices with at most this many remaining neighbours are removed.
+    /// Current level of the peeling: vertices with at most this many remaining neighbours are removed.
     pub level: u32,
-    /// Number of layers that were removed.
+    /// Number of layers that were removed so far.
     pub layer: u32,
-    /// On rank 0 of several ranks, buffers for `left` and `layers` of all vertices.
+    /// On rank 0 of several ranks, buffers into which the arrays `left` and `layers` of all ranks are gathered.
     all: [Buffer<u32>; 2],
 }
 
-/// Returns the memory, in bytes, that each of `ranks` ranks on `nodes` machines takes for a graph of `vertices`
-/// vertices whose rows have up to `longest` entries.
+/// Returns the memory, in bytes, that peeling takes on each of `ranks` ranks on `nodes` machines, for a graph of
+/// `vertices` vertices that have up to `longest` neighbours each.
 pub(super) fn bytes(vertices: u64, longest: u64, ranks: usize, nodes: usize) -> u64 {
     let own = VertexOwnership::blocks(vertices as usize, 0, ranks).len() as u64;
     // Ranks gather counts and layers of all vertices on rank 0.
@@ -69,7 +71,7 @@ pub(super) fn bytes(vertices: u64, longest: u64, ranks: usize, nodes: usize) -> 
     12 * own + RankExchange::bytes(ranks, nodes) + messages + gathered
 }
 
-/// Returns an upper bound on the size, in bytes, of the messages for one chunk of rows. A vector may allocate twice
+/// Returns an upper bound on the size, in bytes, of the messages for one chunk of vertices. A vector may allocate twice
 /// the memory of its elements.
 fn message_bytes(longest: u64) -> u64 {
     2 * 4 * (CHUNK + longest)
@@ -79,14 +81,14 @@ fn message_bytes(longest: u64) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begin<'s> {
     pub level: u32,
-    /// Number of layers that were removed.
+    /// Number of layers that an earlier run has removed.
     pub layer: u32,
-    /// Arrays that [`Peeling::gather`] returned; empty on ranks other than 0.
+    /// Arrays that [`Peeling::gather`] returned in the earlier run; empty on ranks other than 0.
     pub saved: [&'s [u32]; 2],
 }
 
 impl<'g> Peeling<'g> {
-    /// Begins with the whole graph, or with the state that rank 0 has loaded from a checkpoint. Collective.
+    /// Begins a peeling with the whole graph, or with the state that rank 0 has loaded from a checkpoint. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -137,7 +139,7 @@ impl<'g> Peeling<'g> {
         Ok(peeling)
     }
 
-    /// Counts the distinct neighbours of the owned vertices.
+    /// Counts the distinct neighbours of each vertex that this rank owns.
     fn count_neighbours(&self, threads: usize) -> Result<()> {
         let parts = Parts::new(self.own.len(), RANGE);
         team(threads, &|_| {
@@ -158,7 +160,7 @@ impl<'g> Peeling<'g> {
         })
     }
 
-    /// Opens links to the other ranks for messages. Collective.
+    /// Opens links to the other ranks for messages about removed vertices. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -168,12 +170,13 @@ impl<'g> Peeling<'g> {
         RankExchange::open(comm, self.own, messages, budget)
     }
 
-    /// Returns the number of threads to start for `items` items: at most `threads`, and one if there are few items.
+    /// Returns the number of threads to start for `items` vertices or neighbours: at most `threads`, and one if there
+    /// are few items.
     fn threads(threads: usize, items: u64) -> usize {
         (items / SHARE).clamp(1, threads as u64) as usize
     }
 
-    /// Returns the number of owned vertices that were removed.
+    /// Returns the number of this rank's vertices that were removed.
     pub(super) fn removed(&self) -> usize {
         self.taken
     }
@@ -204,9 +207,9 @@ impl<'g> Peeling<'g> {
         Ok(found[0])
     }
 
-    /// Appends the owned vertices with exactly `next` remaining neighbours to the queue. Returns the smallest number of
-    /// remaining neighbours among the owned vertices that are left, or `u32::MAX` if no owned vertex is left. All
-    /// vertices of the current level must have been removed.
+    /// Appends this rank's vertices with exactly `next` remaining neighbours to the queue. Returns the smallest number
+    /// of remaining neighbours among this rank's vertices that are left, or `u32::MAX` if none is left. All vertices of
+    /// the current level must have been removed.
     fn find_at(&mut self, next: u32, threads: usize) -> Result<u32> {
         while self.end > 0 && *self.left[self.end - 1].get_mut() <= self.level {
             self.end -= 1;
@@ -231,7 +234,7 @@ impl<'g> Peeling<'g> {
         Ok(least.into_iter().min().unwrap_or(u32::MAX))
     }
 
-    /// Returns the number of entries in the rows of an owned vertex.
+    /// Returns the number of neighbours in the rows of the vertex with local index `place`.
     fn entries(&self, place: usize) -> u32 {
         let v = self.own.vertex(place as u32) as usize;
         self.degrees[v << self.direction.shift()..(v + 1) << self.direction.shift()].iter().sum()
@@ -273,7 +276,7 @@ impl<'g> Peeling<'g> {
         round.finish(&mut take)
     }
 
-    /// Returns how many vertices at the start of `layer` are removed before messages are sent.
+    /// Returns how many vertices at the start of `layer` this rank removes before it sends messages.
     fn chunk(&self, layer: &[AtomicU32]) -> usize {
         let mut entries = 0;
         let fits = |place: &&AtomicU32| {
@@ -304,8 +307,8 @@ impl<'g> Peeling<'g> {
         })
     }
 
-    /// Returns the rows of an owned vertex: for each half, the row of out-neighbours and the row of in-neighbours. In
-    /// an undirected graph, the first row has all neighbours, and the second is empty.
+    /// Returns the rows of the vertex with local index `place`: for each half, the row of out-neighbours and the row of
+    /// in-neighbours. In an undirected graph, the first row has all neighbours, and the second is empty.
     #[inline]
     fn rows_of(&self, place: usize) -> [[&'g [u32]; 2]; 2] {
         let v = self.own.vertex(place as u32);
@@ -317,7 +320,7 @@ impl<'g> Peeling<'g> {
         [[lower, more], [upper, above]]
     }
 
-    /// Stores the current layer for the owned vertices whose local indices are in `places`, and calls `each` with all
+    /// Stores the current layer for this rank's vertices with the local indices in `places`, and calls `each` with all
     /// of their neighbours. For most neighbours, calls `fetch` before, which must prefetch the data that `each` needs.
     #[inline]
     fn each_neighbour(&self, places: &[AtomicU32], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
@@ -343,7 +346,7 @@ impl<'g> Peeling<'g> {
         }
     }
 
-    /// Decrements the number of remaining neighbours of the owned vertex with local index `place`. Appends the vertex
+    /// Decrements the number of remaining neighbours of this rank's vertex with local index `place`. Appends the vertex
     /// to the queue if the number is now equal to the level.
     #[inline]
     fn lose(&self, place: usize, batch: &mut Batch<'_>) {
@@ -379,7 +382,8 @@ impl<'g> Peeling<'g> {
     }
 }
 
-/// Calls `each` with the entries of two ascending rows. An entry that is in both rows is passed once.
+/// Calls `each` with the entries of two ascending rows. An entry that is in both rows is passed once. Calls `fetch`
+/// with entries before, for prefetching.
 #[inline]
 fn each_distinct([one, other]: [&[u32]; 2], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
     let (mut i, mut j) = (0, 0);

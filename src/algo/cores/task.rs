@@ -14,13 +14,13 @@ use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 
-/// Options of `[cores]`, which has no keys.
+/// Options of the table `[cores]`, which has no keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cores {}
 
-/// Peeling time on one thread, in nanoseconds per row entry.
+/// Peeling time on one thread, in nanoseconds per neighbour in the rows of all vertices.
 const ENTRY: f64 = 12.0;
-/// Peeling time on a GPU (H200), in nanoseconds per row entry.
+/// Peeling time on a GPU (H200), in nanoseconds per neighbour in the rows of all vertices.
 const ENTRY_ON_GPU: f64 = 0.05;
 /// Time that one thread takes to write one row of all result columns, in nanoseconds.
 const COLUMN: f64 = 30.0;

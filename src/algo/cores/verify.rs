@@ -21,16 +21,16 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Memory of a check per id, in bytes: two values, two counts, and the core number of a layer. If the check reads a
-/// prepared graph, this includes the id of a vertex.
+/// Memory, in bytes, that a check of core numbers takes per input id: for two values, two counts, and the core number
+/// of a layer. If the check reads a prepared graph, this includes the id of a vertex.
 const ID_BYTES: u64 = 24;
 
-/// Returns the minimum memory, in bytes, of a check.
+/// Returns the minimum memory, in bytes, with which core numbers can be checked.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::least_bytes(edges, threads)
 }
 
-/// Checks the statistics and the columns of the result. Returns a sentence about the result of the check.
+/// Checks the reported statistics and the result columns. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything is wrong; [`Error::Limit`]; read errors; [`Error::Stopped`].

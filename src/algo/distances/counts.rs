@@ -1,27 +1,27 @@
-//! Counts, for each of the 64 bit positions, the words in which the bit is set.
+//! For each of the 64 bit positions, counts the words in which the bit is set.
 
-/// Largest count that fits in a byte.
+/// Maximum number of words that are counted before the counts, which are bytes, are added to the totals.
 const MOST: u32 = u8::MAX as u32;
 /// Word in which the lowest bit of every byte is set.
 const LOWEST: u64 = u64::MAX / 0xff;
 
-/// For each of the 64 bit positions, the number of added words in which the bit is set. Counts start as bytes, eight
-/// of them in a word, so that one addition increments eight counts.
+/// For each of the 64 bit positions, the number of added words in which the bit is set. Counts are bytes at first,
+/// eight of them in a 64-bit integer, so that one addition increments eight counts.
 pub(super) struct BitCounts {
     totals: [u64; 64],
     /// Byte `j` of element `i` counts the set bits at position `8 * j + i` that are not in `totals` yet.
     bytes: [u64; 8],
-    /// Number of words that are counted in `bytes`.
+    /// Number of words that are counted in `bytes` and not in `totals`.
     words: u32,
 }
 
 impl BitCounts {
-    /// Creates counts of zero.
+    /// Creates counts of zero for all bit positions.
     pub(super) fn new() -> BitCounts {
         BitCounts { totals: [0; 64], bytes: [0; 8], words: 0 }
     }
 
-    /// Counts the set bits of a word.
+    /// Adds a word to the counts: increments the count of each bit position that is set.
     #[inline(always)]
     pub(super) fn add(&mut self, word: u64) {
         if self.words == MOST {
@@ -33,7 +33,7 @@ impl BitCounts {
         self.words += 1;
     }
 
-    /// Returns, for each bit position, the number of words in which the bit was set.
+    /// Returns, for each bit position, the number of added words in which the bit is set.
     pub(super) fn totals(mut self) -> [u64; 64] {
         self.flush();
         self.totals

@@ -1,5 +1,5 @@
-//! Runs one trial of `[distances]`: all ranks search from the sources in passes, and rank 0 computes the statistics
-//! and writes the result columns.
+//! Runs one trial of `[distances]`. All ranks search from the sources, up to 64 of them in each pass. Rank 0 computes
+//! the statistics and writes the result columns.
 
 use super::engine::Engine;
 use super::options::Distances;
@@ -19,14 +19,14 @@ use std::time::Instant;
 
 /// Element of [`Progress::components`] for a source whose component is not known yet.
 const UNKNOWN: u32 = u32::MAX;
-/// Number of 64-bit words per source in a checkpoint.
+/// Number of 64-bit words for each source in a checkpoint.
 pub(super) const SOURCE_WORDS: usize = 4;
 
-/// Progress of a trial. Ranks other than 0 need only `done`.
+/// Progress of a trial of `[distances]`. Ranks other than 0 need only `done`.
 struct Progress {
-    /// Number of completed sources.
+    /// Number of sources from which the search is complete.
     done: usize,
-    /// For each completed source, the sums over the vertices that it reaches.
+    /// For each completed source, sums of the distances to the vertices that it reaches.
     sources: Vec<Sums>,
     /// For each source, the index of the first source that reaches it, or `UNKNOWN`.
     components: Vec<u32>,
@@ -103,8 +103,8 @@ impl Progress {
         Progress { done: 0, sources: Vec::new(), components: vec![UNKNOWN; sources], seconds: 0.0 }
     }
 
-    /// Adds the results of a pass. `sums` contains the sums over the vertices that a source reaches, for each source in
-    /// `pass` that has an edge, in the order of `pass`.
+    /// Adds the results of a pass to the progress. `sums` contains the sums of distances from each source in `pass`
+    /// that has an edge, in the order of `pass`.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -136,8 +136,8 @@ impl Progress {
     }
 }
 
-/// Saves the sums of distances for each vertex (`vertices`) and the progress of the trial, which includes the sums
-/// for each source.
+/// Saves the sums of distances to each vertex (`vertices`) and the progress of the trial, which includes the sums of
+/// distances from each source.
 fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, units: u64) -> Result<()> {
     let words = |of: &Sums| [of.vertices, of.total, of.farthest, of.harmonic.to_bits()];
     let sources: Vec<u64> = progress.sources.iter().flat_map(words).collect();
@@ -146,8 +146,8 @@ fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, unit
     checkpoint.save(progress.done as u64, units, &sections)
 }
 
-/// Loads the sums of distances for each vertex into `vertices`. Returns the saved progress, which includes the sums
-/// for each source.
+/// Loads the sums of distances to each vertex from a checkpoint into `vertices`. Returns the saved progress, which
+/// includes the sums of distances from each source.
 fn load(saved: &Saved, vertices: &mut [u64], roots: usize) -> Result<Progress> {
     let (head, sources, components, of) = (saved.words(0)?, saved.words(1)?, saved.words_u32(2)?, saved.words(3)?);
     let done = saved.done() as usize;

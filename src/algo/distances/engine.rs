@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
-/// The device that searches: the CPUs or a GPU. The GPU also stores, for every vertex, the sums of distances over all
+/// The device that searches: the CPUs or a GPU. A GPU also stores, for every vertex, the sums of distances over all
 /// passes.
 pub(super) enum Engine<'g> {
     Cpu(Box<Search<'g>>),
@@ -18,8 +18,8 @@ pub(super) enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. Several ranks always use their CPUs. `sums` contains the sums over earlier passes.
-    /// Collective.
+    /// Chooses the device that searches. Several ranks always use their CPUs. `sums` contains the sums of distances
+    /// over earlier passes. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; errors of reading rows; [`crate::Error::Stopped`].
@@ -36,9 +36,9 @@ impl<'g> Engine<'g> {
         run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
-    /// Searches from the distinct vertices `sources`, and adds distances to the sums of all vertices: to `sums` on
-    /// CPUs, or to the sums in GPU memory. Calls `level(distance, counts)` for each level. `counts[i]` is the number
-    /// of vertices that source `i` reaches at this distance. Collective.
+    /// Searches from the distinct vertices `sources`. Adds distances to the sums of all vertices: to `sums` on CPUs, or
+    /// to the sums in GPU memory. Calls `level(distance, counts)` for each level. `counts[i]` is the number of vertices
+    /// that source `i` reaches at this distance. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Lost`]; [`crate::Error::Addresses`] if no thread can be
@@ -77,7 +77,7 @@ impl<'g> Engine<'g> {
         Ok(())
     }
 
-    /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
+    /// Returns a 64-bit word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -88,7 +88,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Copies the sums from the GPU to `sums`. On CPUs, does nothing, because `sums` is up to date.
+    /// Copies the sums of distances from the GPU to `sums`. On CPUs, does nothing, because `sums` is up to date.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -21,21 +21,21 @@ pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "distances.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/distances.cu");
 
-/// Purpose of the GPU memory, for error messages.
+/// Purpose of the GPU memory for distances, as named in error messages.
 const PURPOSE: &str = "[distances] on this graph, with all its rows";
 const _: () = assert!(constant(TEXT, "SOURCES") as usize == SOURCES, "the bits of a word");
-/// Minimum number of row entries of a vertex that is processed by a whole thread block.
+/// Minimum number of neighbours of a vertex that a whole thread block processes.
 const LONG: u32 = constant(TEXT, "LONG");
-/// Number of threads that together process a vertex with fewer than [`LONG`] row entries.
+/// Number of threads that together process a vertex with fewer than [`LONG`] neighbours.
 const GROUP: u32 = constant(TEXT, "GROUP");
-/// Total number of thread blocks in a push, divided among the vertices of the last level: a long row is shared by
-/// `SHARING` / (number of these vertices) blocks, but at least 1 and at most 64.
+/// Total number of thread blocks in a push, divided among the vertices of the last level. `SHARING` / (number of these
+/// vertices) blocks share a long row, but at least 1 and at most 64.
 const SHARING: u32 = 4096;
-/// Maximum number of vertices whose words are copied to the host at once.
+/// Maximum number of vertices whose 64-bit words (masks of sources) are copied to the host at once.
 const ASKED: usize = 1 << 16;
 
-/// Returns the minimum GPU memory, in bytes, for a graph of `vertices` vertices, `rows` rows and `edges` edges in up
-/// to `blocks` blocks.
+/// Returns the minimum GPU memory, in bytes, for the distances in a graph with `vertices` vertices, `rows` rows and
+/// `edges` edges in up to `blocks` blocks.
 pub(super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     (state_bytes(vertices, rows) + windows::most_resident_bytes(rows, edges, blocks)).next_multiple_of(1 << 20)
 }
@@ -50,7 +50,7 @@ fn state_bytes(vertices: u64, rows: u64) -> u64 {
         + slice_bytes::<u64>(ASKED as u64)
 }
 
-/// Totals of a level, as kernels store them. The memory layout must match `Found` in the kernels.
+/// Totals of one level of a search, as kernels store them. The memory layout must match `Found` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LevelFound {
@@ -64,7 +64,7 @@ struct LevelFound {
 // SAFETY: integers without padding between them.
 unsafe impl Plain for LevelFound {}
 
-/// Kernel arguments of a pass. The memory layout must match `Search` in the kernels.
+/// Kernel arguments of a pass (a search from up to 64 sources). The memory layout must match `Search` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct SearchArguments {
@@ -92,24 +92,24 @@ struct Kernels {
     reaching: Kernel,
 }
 
-/// The graph, and the words and sums of all vertices, in GPU memory.
+/// The graph in GPU memory, with a mask of sources and the sums of distances for each vertex.
 pub(super) struct GpuSearch<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
-    /// The three arrays with one word per vertex (seen, frontier, next). They are zeroed when a pass begins.
+    /// Three arrays with one mask of sources per vertex (seen, frontier, next). They are zeroed when a pass begins.
     words: [DeviceSlice<u64>; 3],
     sums: DeviceSlice<u64>,
     found: DeviceSlice<LevelFound>,
     asked: (DeviceSlice<u32>, DeviceSlice<u64>),
     degrees: &'g [u32],
     direction: Direction,
-    /// Number of entries in all out-rows.
+    /// Number of neighbours in all out-rows.
     entries: u64,
 }
 
 impl<'g> GpuSearch<'g> {
-    /// Copies the rows, and the `sums` over earlier passes, to GPU memory.
+    /// Copies the rows of the graph, and the `sums` of distances over earlier passes, to GPU memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks;
@@ -162,12 +162,12 @@ impl<'g> GpuSearch<'g> {
         Ok(GpuSearch { gpu, kernels, search, words, sums: sums_there, found, asked, degrees, direction, entries })
     }
 
-    /// Returns the number of entries in all out-rows. In an undirected graph, all rows are out-rows.
+    /// Returns the number of neighbours in all out-rows. In an undirected graph, all rows are out-rows.
     pub(super) fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Begins a pass from `sources`. Returns the first level, which consists of the sources.
+    /// Begins a pass from `sources`. Returns the totals of the first level, which consists of the sources.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -181,8 +181,8 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: sources.len(), leaving: sources.iter().map(leaving).sum(), ..Found::default() })
     }
 
-    /// Expands the frontier by one level. Sets the bits of the sources that reach a vertex in the word of that vertex,
-    /// and adds the new distances to its sums.
+    /// Expands the frontier by one level. For each vertex, adds the sources that now reach it to its mask, and the new
+    /// distances to its sums. Returns the totals of the level.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -215,7 +215,7 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: vertices as usize, leaving, full, counts: counts.to_vec() })
     }
 
-    /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
+    /// Returns a 64-bit word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -233,7 +233,7 @@ impl<'g> GpuSearch<'g> {
         Ok(words)
     }
 
-    /// Copies the sums of all vertices from GPU memory to `to`.
+    /// Copies the sums of distances of all vertices from GPU memory to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

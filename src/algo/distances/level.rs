@@ -1,5 +1,5 @@
-//! Multithreaded operations on one level: pull, push, and the update of sums. A word is a mask with one bit per source
-//! of the pass.
+//! Multithreaded operations on one level of the searches: pull, push, and the update of sums. A word is a mask with one
+//! bit per source of the pass.
 
 use super::counts::BitCounts;
 use crate::algo::round;
@@ -12,14 +12,14 @@ use crate::memory::{Budget, Buffer, prefetch_near};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Divisor of the number of vertices: a list in a large graph has capacity for 1/`LISTED` of all vertices.
+/// Inverse of the capacity of vertex lists: in a large graph, a list has capacity for 1/`LISTED` of all vertices.
 const LISTED: usize = 8;
 /// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 12;
 
-/// A list of distinct vertices in any order, with fixed capacity. If more vertices are pushed, only their number is
+/// A list of distinct vertices in any order, with fixed capacity. If more vertices are appended, only their number is
 /// known.
 pub(super) struct BoundedList {
     vertices: Buffer<u32>,
@@ -27,7 +27,7 @@ pub(super) struct BoundedList {
 }
 
 impl BoundedList {
-    /// Returns the capacity of a list in a graph of `vertices` vertices.
+    /// Returns the capacity of a list, in vertices, in a graph of `vertices` vertices.
     pub(super) fn room(vertices: usize) -> usize {
         // A level that one thread finds always fits.
         (vertices / LISTED).max(FEW as usize).min(vertices)
@@ -38,12 +38,11 @@ impl BoundedList {
         Ok(BoundedList { vertices: budget.zeroed(Self::room(vertices), "lists of vertices (4 bytes each)")?, len: 0 })
     }
 
-    /// Returns the vertices, or `None` if they did not all fit.
+    /// Returns the vertices of the list, or `None` if there were more than its capacity.
     pub(super) fn known(&self) -> Option<&[u32]> {
         self.vertices.get(..self.len)
     }
 
-    /// Appends a vertex.
     #[inline]
     pub(super) fn push(&mut self, v: u32) {
         if let Some(place) = self.vertices.get_mut(self.len) {
@@ -52,28 +51,28 @@ impl BoundedList {
         self.len += 1;
     }
 
-    /// Replaces the list by the vertices whose words are not zero.
+    /// Replaces the list by the vertices whose elements of `words` are not zero.
     pub(super) fn fill(&mut self, words: &[u64]) {
         self.len = 0;
         (0..).zip(words).filter(|&(_, &word)| word != 0).for_each(|(v, _)| self.push(v));
     }
 }
 
-/// Totals of a level.
+/// Totals of one level of a pass, which searches from several sources at once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     /// Number of vertices that at least one source reaches in the level.
     pub vertices: usize,
-    /// Number of entries in the out-rows of these vertices.
+    /// Number of neighbours in the out-rows of the vertices that the level reaches.
     pub leaving: u64,
-    /// Number of entries in the in-rows of those vertices in the level that all active sources have reached.
+    /// Number of neighbours in the in-rows of those vertices in the level that all active sources have reached.
     pub full: u64,
     /// For each source, the number of vertices that it reaches in the level.
     pub counts: Vec<u64>,
 }
 
 /// For each vertex `v` that this rank owns, sets `next[v]` to the mask of the sources that reached an in-neighbour in
-/// the last level and have not reached `v`. Considers only the sources in `active`.
+/// the last level and have not reached `v`. Considers only the sources in the mask `active`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -98,9 +97,9 @@ pub(super) fn pull(
     })
 }
 
-/// For each vertex `v` in `list`, adds the sources in `frontier[v]` to `next[w]` of each out-neighbour `w`, except
-/// sources that have reached `w` before. Appends the out-neighbours that receive a source to `found`. All elements of
-/// `next` must be zero before the call.
+/// For each vertex `v` in `list`, adds the sources in the mask `frontier[v]` to `next[w]` of each out-neighbour `w`,
+/// except sources that have reached `w` before. Appends the out-neighbours that receive a source to `found`. All
+/// elements of `next` must be zero before the call.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -162,21 +161,21 @@ pub(super) fn push_few(
     });
 }
 
-/// Arrays to which a level is added: which sources have reached each vertex, and the sums of each vertex.
+/// Arrays to which a level is added: for each vertex, the sources that have reached it, and the sums of distances.
 pub(super) struct Words<'w> {
-    /// For each vertex, the sources that have reached it.
+    /// For each vertex, the mask of the sources that have reached it.
     pub seen: &'w [AtomicU64],
-    /// For each vertex, the sources that reach it in this level.
+    /// For each vertex, the mask of the sources that reach it in this level.
     pub next: &'w [u64],
-    /// Two words for each vertex, in the format of [`super::search::VertexSums`].
+    /// Sums of distances, in two words for each vertex. [`super::search::VertexSums`] describes the format.
     pub sums: &'w [AtomicU64],
-    /// Mask of the sources that reached some vertex in the last level.
+    /// Mask of the sources that reached any vertex in the last level.
     pub active: u64,
     pub distance: u64,
 }
 
 impl Words<'_> {
-    /// Adds the level to the words and the sums of the vertices in `list`, or of all vertices if there is no list.
+    /// Adds the level to the masks and the sums of the vertices in `list`, or of all vertices if there is no list.
     /// Returns the totals of the level.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The options of `[distances]`.
+//! The options of distances from many sources, from the job-file table `[distances]`.
 
 use crate::algo::searches::Origins;
 use crate::algo::searches::options::{DRAWN, SEED};
@@ -12,7 +12,7 @@ pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES];
 /// Options of distances from many sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Distances {
-    /// The sources.
+    /// The sources: how they are chosen.
     #[serde(flatten)]
     pub origins: Origins,
 }

@@ -12,7 +12,7 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("farthest", "largest distance from one of these sources", "0: no vertex"),
 ];
 
-/// Memory, in bytes, for the statistics of one source, including their copies in the manifest and the report.
+/// Memory, in bytes, for the statistics of one source, including copies of them in the manifest and the report.
 const SOURCE_BYTES: u64 = 5 << 10;
 
 /// Returns an upper bound on the memory, in bytes, for the statistics of `sources` sources.
@@ -20,65 +20,65 @@ pub(super) fn figures_bytes(sources: u64) -> u64 {
     SOURCE_BYTES * sources
 }
 
-/// Distances from the sources, and bounds on the diameter.
+/// Statistics of the distances from all sources, and bounds on the diameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistancesOutput {
-    /// Statistics of each source, in the order of the sources.
+    /// Statistics of the distances from each source, in the order of the sources.
     pub sources: Vec<SourceDistances>,
-    /// Number of pairs of a source and another vertex that it reaches.
+    /// Number of pairs of a source and another vertex that the source reaches.
     pub pairs: u64,
-    /// Lower and upper bound on the diameter.
+    /// Lower and upper bound on the diameter of the graph.
     pub diameter: Diameter,
 }
 
-/// Distances from one source along out-edges.
+/// Statistics of the distances from one source to other vertices, along out-edges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceDistances {
-    /// The source, by its id in the input.
+    /// Id of the source in the input.
     pub source: InputId,
-    /// Number of reached vertices, including the source.
+    /// Number of vertices that the source reaches, including itself.
     pub reached: u64,
-    /// Sum of the distances to all reached vertices.
+    /// Sum of the distances from the source to all vertices that it reaches.
     pub total: u64,
-    /// Largest distance to a reached vertex.
+    /// Largest distance from the source to a vertex that it reaches.
     pub eccentricity: u64,
-    /// Sum of the reciprocals of the distances to all other reached vertices.
+    /// Sum of the reciprocals of the distances from the source to all other vertices that it reaches.
     pub harmonic: f64,
-    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the fraction of the
-    /// other vertices that are reached.
+    /// Closeness of the source, as networkx defines it for outgoing distances: `(reached - 1) / total`, times the
+    /// fraction of the other vertices that the source reaches.
     pub closeness: f64,
 }
 
-/// Bounds on the diameter, which is the largest distance between two vertices of which one reaches the other.
+/// Bounds on the diameter of a graph: the largest distance between two vertices of which one reaches the other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diameter {
-    /// Lower bound: the largest distance from a source.
+    /// Lower bound on the diameter: the largest distance from a source.
     pub lower: u64,
     /// Upper bound on the distance between any two vertices of a component that contains a source. `None` if the graph
     /// is directed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<u64>,
-    /// Number of vertices in the components that contain a source. `None` if the graph is directed.
+    /// Total number of vertices in the components that contain a source. `None` if the graph is directed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vertices: Option<u64>,
 }
 
-/// Sums over the vertices that a source reaches, excluding the source itself.
+/// Sums over the vertices that one source reaches, excluding the source itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
-    /// Number of vertices.
+    /// Number of vertices that the source reaches.
     pub vertices: u64,
-    /// Sum of the distances of the reached vertices.
+    /// Sum of the distances from the source.
     pub total: u64,
-    /// Largest distance of a reached vertex.
+    /// Largest distance from the source.
     pub farthest: u64,
-    /// Sum of the reciprocals of the distances.
+    /// Sum of the reciprocals of the distances from the source.
     pub harmonic: f64,
 }
 
 impl Sums {
-    /// Adds `vertices` vertices at `distance`. Distances must ascend from call to call, so that the terms of the
-    /// harmonic sum are always added in the same order.
+    /// Adds `vertices` vertices that are at `distance` from the source. Distances must ascend from call to call, so
+    /// that the terms of the harmonic sum are always added in the same order.
     #[inline]
     pub(super) fn add(&mut self, distance: u64, vertices: u64) {
         if vertices > 0 {
@@ -89,7 +89,7 @@ impl Sums {
         }
     }
 
-    /// Returns the result for `source` in a graph of `rows` vertices.
+    /// Returns the statistics of the distances from `source`, in a graph of `rows` vertices.
     pub(super) fn of_source(&self, source: InputId, rows: u64) -> SourceDistances {
         let &Sums { vertices, total, farthest, harmonic } = self;
         // The operations are in the same order as in networkx, so that the results are bit-identical.
@@ -102,8 +102,8 @@ impl Sums {
 }
 
 impl DistancesOutput {
-    /// Creates the result from the statistics of all sources. `components` contains a component id for each source, or
-    /// is `None` if the graph is directed.
+    /// Creates the result from the statistics of all sources. `components` contains the component of each source, or is
+    /// `None` if the graph is directed.
     pub(super) fn new(sources: Vec<SourceDistances>, components: Option<&[u32]>) -> DistancesOutput {
         let pairs = sources.iter().map(|of| of.reached - 1).sum();
         let lower = sources.iter().map(|of| of.eccentricity).max().unwrap_or(0);

@@ -10,10 +10,11 @@ use crate::graph::direction::EdgeDirection::Out;
 use crate::memory::{Budget, Buffer, word_cells};
 use std::mem::swap;
 
-/// Maximum number of sources of a pass: one for each bit of a word.
+/// Maximum number of sources of a pass: one for each bit of a 64-bit word.
 pub(super) const SOURCES: usize = 64;
 
-/// Returns the memory, in bytes, for a search of `vertices` vertices, including the sums over all passes.
+/// Returns the memory, in bytes, for searches in a graph of `vertices` vertices, including the sums of distances over
+/// all passes.
 pub(super) fn bytes(vertices: u64) -> u64 {
     (3 * 8 + 2 * 8) * vertices + 2 * 4 * BoundedList::room(vertices as usize) as u64
 }
@@ -30,7 +31,7 @@ pub(super) struct VertexSums {
 }
 
 impl VertexSums {
-    /// Returns the sums of vertex `v`. `words` contains two 64-bit words for each vertex. The first is the sum of
+    /// Decodes the sums of vertex `v`. `words` contains two 64-bit words for each vertex. The first is the sum of
     /// distances. The upper half of the second is the largest distance, and its lower half is the number of sources.
     #[inline]
     pub(super) fn of(words: &[u64], v: usize) -> VertexSums {
@@ -39,38 +40,40 @@ impl VertexSums {
     }
 }
 
-/// Input of the step that finds the next level.
+/// Input of a step, which finds the next level of the searches.
 pub(super) struct Step<'l> {
-    /// The previous level.
+    /// Totals of the previous level.
     pub last: &'l Found,
-    /// Mask of the sources that reached some vertex in the previous level.
+    /// Mask of the sources that reached any vertex in the previous level.
     pub active: u64,
-    /// Distance of the vertices in the level to find.
+    /// Distance from the sources at which the step finds vertices.
     pub distance: u64,
-    /// Whether the out-rows of the previous level have so few entries that only these rows are read to find the next
-    /// level.
+    /// Whether to read only the out-rows of the vertices in the previous level, because they have few neighbours,
+    /// instead of the in-rows of all vertices.
     pub is_sparse: bool,
 }
 
-/// Arrays of a pass, and the rows that it reads.
+/// Arrays of a pass on CPUs, and the rows of the graph.
 pub(super) struct Search<'g> {
     rows: Neighbours<'g>,
-    /// For each vertex, the sources that have reached it.
+    /// For each vertex, the mask of the sources that have reached it.
     seen: Buffer<u64>,
-    /// For each vertex, the sources that reached it in the last level.
+    /// For each vertex, the mask of the sources that reached it in the last level.
     frontier: Buffer<u64>,
-    /// For each vertex, the sources that reach it in the level that is being computed.
+    /// For each vertex, the mask of the sources that reach it in the level that is being computed.
     next: Buffer<u64>,
-    /// The vertices whose elements of `frontier` are not zero.
+    /// The vertices that any source reached in the last level: those with a nonzero element of `frontier`.
     list: BoundedList,
-    /// The vertices whose elements of `next` are not zero.
+    /// The vertices that any source reaches in the level that is being computed: those with a nonzero element of
+    /// `next`.
     found: BoundedList,
-    /// Whether `next` may contain words of an earlier level, and must be cleared before a push.
+    /// Whether the array `next` may contain masks of an earlier level, and must be cleared before a push.
     is_stale: bool,
 }
 
 impl<'g> Search<'g> {
-    /// Allocates the arrays, and then calls `rows`, which must divide the vertices among ranks and return the rows.
+    /// Allocates the arrays of a pass. Then calls `rows`, which must divide the vertices among the ranks and return the
+    /// rows.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -92,12 +95,12 @@ impl<'g> Search<'g> {
         })
     }
 
-    /// Returns the number of entries in all out-rows. In an undirected graph, all rows are out-rows.
+    /// Returns the number of neighbours in all out-rows. In an undirected graph, all rows are out-rows.
     pub(super) fn entries(&self) -> u64 {
         self.rows.all_entries() >> self.rows.direction.shift()
     }
 
-    /// Finds the next level, and adds it to the words of all vertices and to `sums`. Collective.
+    /// Finds the next level. Adds it to the masks of all vertices and to `sums`, and returns its totals. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -113,7 +116,7 @@ impl<'g> Search<'g> {
         self.seen[v as usize]
     }
 
-    /// Begins a pass from `sources`. Returns the first level, which consists of the sources.
+    /// Begins a pass from `sources`. Returns the totals of the first level, which consists of the sources.
     pub(super) fn begin(&mut self, sources: &[u32]) -> Found {
         [&mut self.seen, &mut self.frontier, &mut self.next].into_iter().for_each(|words| words.fill(0));
         (self.list.len, self.found.len, self.is_stale) = (0, 0, false);
@@ -126,8 +129,8 @@ impl<'g> Search<'g> {
         Found { vertices: sources.len(), leaving, ..Found::default() }
     }
 
-    /// Finds the next level by reading the in-rows of all vertices. Each rank does so for the vertices that it owns.
-    /// Collective.
+    /// Finds the next level by reading the in-rows of all vertices. Each rank reads the rows of the vertices that it
+    /// owns. Collective.
     fn pull(&mut self, active: u64, (comm, threads): (&Comm, usize)) -> Result<()> {
         let Search { rows, seen, frontier, next, found, .. } = self;
         agree(comm, level::pull(rows, (frontier, seen), next, active, threads))?;
@@ -137,8 +140,8 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
-    /// Finds the next level by reading the out-rows of the vertices in the last level, `last`. Every rank does all of
-    /// this work. Returns false, and finds nothing, if the last level has more vertices than a list can store.
+    /// Finds the next level by reading the out-rows of the vertices in the last level. Every rank reads all of these
+    /// rows. Returns false, without reading, if the last level has more vertices than a list can store.
     fn push(&mut self, last: &Found, (comm, threads): (&Comm, usize)) -> Result<bool> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         if list.known().is_none() {
@@ -161,8 +164,8 @@ impl<'g> Search<'g> {
         Ok(true)
     }
 
-    /// Adds the level in `next` to the words and the sums of its vertices, and makes it the last level. Returns its
-    /// totals.
+    /// Adds the level in `next` to the masks and the sums of its vertices, and makes it the last level. Returns the
+    /// totals of the level.
     fn add(&mut self, step: &Step<'_>, sums: &mut [u64], threads: usize) -> Result<Found> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         let (active, distance) = (step.active, step.distance);

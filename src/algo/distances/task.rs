@@ -19,11 +19,11 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Time of a pass on one thread, in nanoseconds per row entry. Added to [`VERTEX`].
+/// Part of the time of a pass on one thread: nanoseconds per neighbour in the rows of all vertices.
 const ENTRY: f64 = 6.0;
-/// Time of a pass on a GPU (H200), in nanoseconds per row entry.
+/// Time of a pass on a GPU (H200): nanoseconds per neighbour in the rows of all vertices.
 const ENTRY_ON_GPU: f64 = 0.02;
-/// Time of a pass on one thread, in nanoseconds per vertex. Added to [`ENTRY`].
+/// Part of the time of a pass on one thread: nanoseconds per vertex.
 const VERTEX: f64 = 60.0;
 /// Time that one thread takes to write one row of all three result columns, in nanoseconds.
 const COLUMNS_ROW: f64 = 40.0;

@@ -1,6 +1,6 @@
-//! Checks the result by computing the distances again. The check reads the distinct edges of the input, identifies
-//! vertices by input ids, and searches from one source after another with a queue of vertices. If there are very many
-//! sources, it searches from some of them, and checks the others only through sums over all sources.
+//! Checks distances by computing them again. The check reads the distinct edges of the input, identifies vertices by
+//! input ids, and searches from one source after another with a queue of vertices. If there are very many sources, it
+//! searches from some of them, and checks the others only through sums over all sources.
 
 use super::options::Distances;
 use super::output::{DistancesOutput, Sums};
@@ -18,10 +18,11 @@ use crate::process::signals;
 use crate::results::read::READING;
 use std::collections::BTreeMap;
 
-/// Memory of a check per id, in bytes: the index of the first edge, a distance, a queue entry, a component, and sums.
+/// Memory, in bytes, that a check of distances takes per input id: for the index of the first edge, a distance, a queue
+/// entry, a component, and sums.
 const ID_BYTES: u64 = 36;
-/// Approximate number of edges and vertices that all searches together process. If [`FEWEST`] searches process more,
-/// the check still performs these searches.
+/// Approximate number of edges and vertices that all searches of the check together process. If [`FEWEST`] searches
+/// process more, the check still performs these searches.
 const VISITED: u64 = 1 << 36;
 /// Minimum number of sources from which the check searches.
 const FEWEST: u64 = 64;
@@ -84,8 +85,9 @@ pub(super) fn compare(
     Ok(format!("{} distances, those from {searched} of {} sources along the edges of {name}", sums.0, rows.len()))
 }
 
-/// Compares the columns with the sums that the check computed. If `is_all`, these are sums over all sources, otherwise
-/// lower bounds. Returns (number of distances, sum of distances, largest distance) over the columns.
+/// Compares the result columns with the sums that the check computed. If `is_all` is true, these are sums over all
+/// sources, otherwise lower bounds. Returns (number of distances, sum of distances, largest distance) over all rows of
+/// the columns.
 fn compare_columns(search: &SearchSums<'_>, ids: &Ids, is_all: bool, results: &Results<'_>) -> Result<(u64, u64, u64)> {
     let mut sources = results.column::<u32>("out/distances/sources", ids, 0)?;
     let mut totals = results.column::<u64>("out/distances/total", ids, 0)?;
@@ -112,7 +114,8 @@ fn compare_columns(search: &SearchSums<'_>, ids: &Ids, is_all: bool, results: &R
     Ok(sums)
 }
 
-/// Returns, for each element of `rows`, the index of the first element that is a row in the same component.
+/// Finds which vertices are in the same component. Returns, for each element of `rows`, the index of the first element
+/// in the same component.
 fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> Result<Vec<u32>> {
     let mut forest = RowForest::new(ids, results.budget)?;
     for (number, edge) in edges.iter().enumerate() {
@@ -129,7 +132,7 @@ fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> R
     Ok((0..).zip(rows).map(component).collect())
 }
 
-/// Breadth-first searches from one source after another, and their sums.
+/// Breadth-first searches from one source after another, and the sums of distances over these sources.
 struct SearchSums<'e> {
     search: PlainSearch<'e>,
     sources: Buffer<u32>,
@@ -145,14 +148,15 @@ impl<'e> SearchSums<'e> {
         Ok(SearchSums { search, sources, totals: budget.zeroed(vertices, purpose)?, farthest })
     }
 
-    /// Returns the sums of the vertex in row `row`.
+    /// Returns the sums of distances to the vertex in row `row` of the result columns.
     fn sums_of(&self, row: usize) -> VertexSums {
         let of = |numbers: &Buffer<u32>| numbers.get(row).copied().unwrap_or(0);
         let total = self.totals.get(row).copied().unwrap_or(0);
         VertexSums { sources: of(&self.sources), total, farthest: of(&self.farthest) }
     }
 
-    /// Searches from the vertex in row `source`. Returns the sums over the vertices that it reaches.
+    /// Searches from the vertex in row `source` of the result columns. Returns the sums over the vertices that it
+    /// reaches.
     fn run(&mut self, source: u32) -> Result<Sums> {
         self.search.run(source, |_, _, _| ())?;
         let (distances, reached, mut sums) = (&self.search.distances, &self.search.reached()[1..], Sums::default());

@@ -7,11 +7,7 @@
 
 // Exclusive end of the ids that have counters in shared memory. In nearly all triangles, the smallest id is below it. A head adds at most 2 to a
 // counter, and a partner has fewer than 2^31 heads, so 32 bits suffice.
-constexpr u32 LONG_COUNTERS = 4096;
-// Number of codes that a warp looks up before it checks whether the host wants the kernel to end; and number of codes that 32 heads count as, in
-// addition to the codes of heads that all lanes process together.
-constexpr u32 CODES_PER_CHECK = 1 << 16;
-constexpr u32 CODES_PER_TURN = 1 << 10;
+constexpr u32 COUNTED = 4096;
 // Maximum number of codes in the shorter list for which one lane processes a head alone.
 constexpr u32 LANE_LIST = 4;
 
@@ -46,7 +42,7 @@ __device__ inline Found close(const Pair& pair, u32* counters, const Lists& list
         found.triangles++;
         found.at_b += edges_of(by_row ? other : code);
         found.at_c += edges_of(by_row ? code : other);
-        if (a < LONG_COUNTERS) atomicAdd(&counters[a], lists.between);
+        if (a < COUNTED) atomicAdd(&counters[a], lists.between);
         else atomicAdd(&pair.corners[a], (u64)lists.between);
     }
     return found;
@@ -65,24 +61,14 @@ __device__ inline bool are_alike(u32 number, bool has_head) {
     return __all_sync(ALL_LANES, number == first || !has_head);
 }
 
-// Returns true, to all lanes, if the host wants the kernel to end. Reads the host's flag only if at least CODES_PER_CHECK codes have been looked up
-// since, because the read goes over the bus. `looked` is the number of these codes, to which `more` is added.
-__device__ inline bool is_stopped(const Pair& pair, u32& looked, u32 more) {
-    looked += more;
-    if (looked < CODES_PER_CHECK) return false;
-    looked = 0;
-    return __any_sync(ALL_LANES, *pair.stop != 0);
-}
-
 extern "C" __global__ void __launch_bounds__(256) count_links(Pair pair) {
-    __shared__ u32 counters[LONG_COUNTERS];
-    for (u32 i = threadIdx.x; i < LONG_COUNTERS; i += blockDim.x) counters[i] = 0;
+    __shared__ u32 counters[COUNTED];
+    for (u32 i = threadIdx.x; i < COUNTED; i += blockDim.x) counters[i] = 0;
     __syncthreads();
     u32 rows = rows_with_heads(pair), heads = rows > 0 ? pair.ends[rows - 1] : 0, pairs = pair.front_block_count * pair.partner_block_count;
-    bool stopped = false;
-    for (u32 looked = 0; !stopped; stopped = stopped || is_stopped(pair, looked, CODES_PER_TURN)) {
+    for (u32 turn = 0;; turn++) {
         u32 first = 0;
-        if (lane_id() == 0) first = atomicAdd(&pair.queue[1], 32u);
+        if (lane_id() == 0) first = is_stopped(pair, turn) ? ALL_LANES : atomicAdd(&pair.queue[1], 32u);
         first = __shfl_sync(ALL_LANES, first, 0);
         if (first >= heads) break;
         bool has_head = lane_id() < heads - first;
@@ -100,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(256) count_links(Pair pair) {
         Found mine = {0, 0, 0};
         if (shorter <= LANE_LIST) mine = close(pair, counters, lists, 0, 1);
         __syncwarp();
-        for (u32 left = __ballot_sync(ALL_LANES, shorter > LANE_LIST); left != 0 && !stopped; left &= left - 1) {
+        for (u32 left = __ballot_sync(ALL_LANES, shorter > LANE_LIST); left != 0; left &= left - 1) {
             u32 lane = __ffs((int)left) - 1;
             Lists of_lane = {__shfl_sync(ALL_LANES, lists.head, lane), __shfl_sync(ALL_LANES, lists.head_length, lane),
                              __shfl_sync(ALL_LANES, lists.row, lane), __shfl_sync(ALL_LANES, lists.row_length, lane),
@@ -108,7 +94,6 @@ extern "C" __global__ void __launch_bounds__(256) count_links(Pair pair) {
             Found found = close(pair, counters, of_lane, lane_id(), 32);
             found = {warp_sum(found.triangles), warp_sum(found.at_b), warp_sum(found.at_c)};
             if (lane_id() == lane) mine = found;
-            stopped = is_stopped(pair, looked, min(of_lane.head_length, of_lane.row_length));
         }
         bool one_b = are_alike(b, has_head), one_pair = are_alike(at_pair, has_head);
         add(pair.corners, b, one_b, mine.at_b);
@@ -118,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(256) count_links(Pair pair) {
         add(pair.counts + 2 * pairs, at_pair, one_pair, mine.triangles * lists.between + mine.at_b + mine.at_c);
     }
     __syncthreads();
-    for (u32 i = threadIdx.x; i < LONG_COUNTERS; i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < COUNTED; i += blockDim.x) {
         if (counters[i] > 0) atomicAdd(&pair.corners[i], (u64)counters[i]);
     }
 }

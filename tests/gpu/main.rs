@@ -17,7 +17,6 @@ mod cores;
 mod distances;
 mod faults;
 mod kernels;
-mod links;
 mod listrank;
 mod memory;
 mod packed;

@@ -96,8 +96,7 @@ impl Input {
         files::covering(&self.named, file)
     }
 
-    /// Creates an input of files that do not exist yet, to plan a job. The files will contain `edges` edges and `ids`
-    /// ids.
+    /// Creates an input of files with `edges` edges and `ids` ids that do not exist yet, to plan a job.
     ///
     /// # Errors
     /// Bad input if the first path has no known extension.
@@ -149,15 +148,13 @@ impl Input {
         self
     }
 
-    /// Sets the size of chunks in bytes; checksums depend on it. Used by tests, and by writers that buffer a chunk per
-    /// thread.
+    /// Sets the chunk size in bytes; checksums depend on it. For tests, and for writers that buffer a chunk per thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
     }
 
-    /// Sets how scans treat weights; by default they skip them. If weights are in separate files, the checksum and the
-    /// identity of the input depend on this setting.
+    /// Sets how scans treat weights (default: skip). With separate weights files, checksum and identity depend on it.
     pub fn with_weights(mut self, weights: Weights) -> Input {
         self.weights = weights;
         self
@@ -243,15 +240,13 @@ impl Input {
         self.generator().map_or_else(|| self.parts().iter().map(|part| part.bytes).sum(), generated)
     }
 
-    /// Returns an upper bound on the uncompressed size of all files in bytes, unless a file is compressed unusually
-    /// well.
+    /// Returns an upper bound on the uncompressed bytes of all files, unless one is compressed unusually well.
     pub fn most_text_bytes(&self) -> u64 {
         let text = |part: &Part| part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 10 });
         self.parts().iter().map(text).fold(0, u64::saturating_add)
     }
 
-    /// Returns the name of the input for messages and reports: the path as the user wrote it, or the generator with its
-    /// parameters.
+    /// Returns the name for messages and reports: the path as the user wrote it, or the generator and its parameters.
     pub fn name(&self) -> String {
         self.name.clone()
     }
@@ -333,8 +328,8 @@ impl Input {
         self.generator().map_or_else(of_files, EdgeGenerator::edges)
     }
 
-    /// Passes all edges to `visitors`, with one thread per visitor. If there are fewer compressed files than threads,
-    /// one additional thread per compressed file decompresses it.
+    /// Passes all edges to `visitors`, one thread per visitor. If there are fewer compressed files than threads, one
+    /// additional thread per compressed file decompresses it.
     ///
     /// # Errors
     /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
@@ -380,15 +375,13 @@ impl Input {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound on the cache's memory in bytes in each of `ranks` processes, including memory that is
-    /// allocated ahead of time.
+    /// Returns an upper bound on the cache's memory in bytes in each of `ranks` processes, including spare slabs.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: those of files that can be cached in chunks and whose records have
-    /// at least 8 bytes. If a GPU generates the edges, all chunks are counted: it fills bins in advance, in memory as
-    /// large as a cache.
+    /// Returns the number of chunks worth caching: those that fit the cache, with records of at least 8 bytes. If a GPU
+    /// generates the edges, all chunks are counted: it fills bins in advance, in memory as large as a cache.
     fn chunks_to_keep(&self) -> usize {
         if self.on_gpu().is_some() {
             return self.bytes().div_ceil(self.chunk as u64) as usize;

@@ -28,8 +28,7 @@ pub struct BfsWalk<'s> {
     barrier: Barrier,
     /// Number of bitmap words that threads have claimed so far in a bottom-up step.
     parts: AtomicUsize,
-    /// For each thread, either the number of vertices that it adds to the frontier's list, or the number of its claims
-    /// of vertices that other ranks own.
+    /// For each thread, the number of vertices that it adds to the frontier's list, or claims from other ranks.
     marks: Vec<AtomicU64>,
     /// Number of edges of the frontier before each slice of its list, followed by the total number of edges.
     sums_of_slices: Vec<AtomicU64>,
@@ -38,8 +37,7 @@ pub struct BfsWalk<'s> {
     stopped: AtomicBool,
     /// Number of vertices or edges of a frontier from which all threads take part in a top-down step.
     bound: AtomicU64,
-    /// The frontier after steps that the first thread took alone. The first thread stores it here for the other
-    /// threads.
+    /// The frontier after steps that the first thread took alone, for the other threads.
     agreed: Mutex<Option<Frontier>>,
     /// Statistics of the search, and the index of the bitmap of all reached vertices. The first thread updates both.
     progress: Mutex<(BfsStats, usize)>,
@@ -153,8 +151,7 @@ impl<'s> BfsWalk<'s> {
         self.search.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Returns true if one thread of each rank takes the step from `frontier` and writes the next frontier as a list.
-    /// All ranks get the same result.
+    /// Returns true, on all ranks, if one thread of each takes the step from `frontier` and lists the next frontier.
     fn lists(&self, frontier: &Frontier, bound: u64) -> bool {
         let bound = if self.exchange.is_some() { NARROW } else { bound };
         frontier.vertices < bound && frontier.edges < bound
@@ -199,8 +196,7 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Takes a top-down step on this thread alone, writes the next frontier as a list, and exchanges it with the other
-    /// ranks.
+    /// Takes a top-down step on this thread alone, lists the next frontier, and exchanges it with the other ranks.
     fn narrow_level(
         &self,
         frontier: &Frontier,
@@ -220,8 +216,7 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Sends the vertices that this rank reached to the other ranks, and marks the vertices that the other ranks
-    /// reached.
+    /// Sends the vertices that this rank reached to the other ranks, and marks those that the other ranks reached.
     fn send_reached(
         &self,
         frontier: &Frontier,
@@ -271,8 +266,8 @@ impl<'s> BfsWalk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Divides the list of the frontier's vertices into slices, and counts the edges before each slice that this rank
-    /// processes. All threads must call it.
+    /// Divides the list of the frontier's vertices into slices, and counts this rank's edges before each slice. All
+    /// threads must call it.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -293,8 +288,7 @@ impl<'s> BfsWalk<'s> {
         slices
     }
 
-    /// Takes a top-down step. Returns true if it wrote the next frontier as a list. All threads of all ranks must call
-    /// it.
+    /// Takes a top-down step. Returns true if it listed the next frontier. All threads of all ranks must call it.
     fn top_down(
         &self,
         thread: usize,
@@ -420,8 +414,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks the vertices of this rank that other ranks claimed as reached. Each thread scans a range of the bitmap of
-    /// claimed vertices.
+    /// Marks the vertices of this rank that other ranks claimed as reached. Each thread scans a part of the bitmap.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];

@@ -43,6 +43,11 @@ impl VertexList {
         &mut plain(&mut self.vertices)[..*self.len.get_mut()]
     }
 
+    /// Returns the space for vertices, which a caller may use for other values while the list is empty.
+    pub(in crate::algo) fn space(&mut self) -> &mut [u32] {
+        plain(&mut self.vertices)
+    }
+
     /// Returns the vertices in a range of the list, to which other threads may append.
     pub(in crate::algo) fn at(&self, range: Range<usize>) -> &[AtomicU32] {
         &self.vertices[range]

@@ -188,6 +188,11 @@ impl<'g> Neighbours<'g> {
         index.views(row)
     }
 
+    /// Returns the index of all rows, if they are in the memory of this rank.
+    pub(in crate::algo) fn in_memory(&self) -> Option<&Adjacency<'g>> {
+        self.index.as_ref().filter(|_| !self.releases)
+    }
+
     /// Calls `visit` with every neighbour of vertex `v` in direction `way`.
     #[inline]
     pub(in crate::algo) fn each(

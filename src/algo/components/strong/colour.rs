@@ -27,7 +27,7 @@ fn label(v: u32) -> u32 {
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
 /// started.
-pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'_>) -> Result<()> {
+pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'_>) -> Result<bool> {
     let pivot = if is_first { search.pivot() } else { None };
     match pivot {
         Some(pivot) => {
@@ -44,6 +44,9 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
     }
     let mut left = search.live.entries();
     while !search.list.vertices().is_empty() {
+        if search.gives_up() {
+            return Ok(false);
+        }
         left = left.saturating_sub(search.list.entries());
         match pivot.filter(|_| search.list.entries() > FEW.max(left / SPARSE)) {
             Some(pivot) => {
@@ -63,7 +66,7 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
     for &mut v in search.live.vertices() {
         *search.of[v as usize].get_mut() = LIVE | *search.marks[0][v as usize].get_mut();
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Passes the colour of `v` on to each out-neighbour in the same class that has a smaller colour.
@@ -87,7 +90,7 @@ fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Bat
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
 /// started.
-pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<bool> {
     for at in 0..search.live.vertices().len() {
         let v = search.live.vertices()[at];
         let class = *search.of[v as usize].get_mut() & !LIVE;
@@ -98,7 +101,7 @@ pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()
         }
     }
     let reached = reach_back(search, workers);
-    if reached.is_err() {
+    if !matches!(reached, Ok(true)) {
         for &mut v in search.live.vertices() {
             *search.of[v as usize].get_mut() = LIVE | *search.marks[0][v as usize].get_mut();
         }
@@ -108,10 +111,13 @@ pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()
 
 /// Searches backwards from each root in `list`. Assigns each vertex that reaches the root within its class to the
 /// component of the root.
-fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<bool> {
     let root = if let [root] = *search.list.vertices() { Some(root) } else { None };
     let mut left = search.live.entries();
     while !search.list.vertices().is_empty() {
+        if search.gives_up() {
+            return Ok(false);
+        }
         left = left.saturating_sub(search.list.entries());
         match root.filter(|_| search.list.entries() > FEW.max(left / SPARSE)) {
             Some(root) => {
@@ -134,5 +140,5 @@ fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
             })?,
         }
     }
-    Ok(())
+    Ok(true)
 }

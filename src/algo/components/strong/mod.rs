@@ -20,11 +20,13 @@
 //! | `search` | the arrays, and the step of which all phases consist: threads and ranks visit the vertices of a list |
 //! | `trim` | vertices that are components by themselves |
 //! | `colour` | classes and components |
+//! | `serial` | depth-first search by one thread |
 //! | `verify` | computes the components again by Tarjan's algorithm |
 
 mod colour;
 pub(super) mod gpu;
 mod search;
+mod serial;
 #[cfg(test)]
 mod tests;
 mod trim;
@@ -79,7 +81,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Executes the phase that comes next. Returns false if the GPU gave it up. Collective.
+    /// Executes the phase that comes next. Returns false if it was given up. Collective.
     fn advance(&mut self, engine: &mut Engine<'_>, workers: Workers<'_>) -> Result<bool> {
         if !engine.advance(self.phase, self.rounds == 0, workers)? {
             return Ok(false);
@@ -115,10 +117,10 @@ impl<'g> Engine<'g> {
     fn on_cpus(
         (graph, degrees): (&'g Graph, &'g [u32]),
         saved: &[u32],
-        &Run { comm, budget, .. }: &Run<'_>,
+        &Run { comm, threads, budget, .. }: &Run<'_>,
     ) -> Result<Engine<'g>> {
         let rows = || Neighbours::new(graph, degrees, comm, budget);
-        let mut search = Search::new(graph.info.connected as usize, (budget, comm), rows)?;
+        let mut search = Search::new(graph.info.connected as usize, (budget, (comm, threads)), rows)?;
         let of = plain(&mut search.of);
         of[..saved.len()].copy_from_slice(saved);
         if comm.any(!saved.is_empty()) {
@@ -136,15 +138,25 @@ impl<'g> Engine<'g> {
     }
 
     /// Executes a phase. If the phase is cancelled, the components and classes found so far are valid. Returns false
-    /// if the GPU gave the phase up, which CPUs must then repeat. Collective.
+    /// if the phase was given up, because it has too many steps with few vertices. Collective.
     fn advance(&mut self, phase: Phase, is_first: bool, workers: Workers<'_>) -> Result<bool> {
         match (self, phase) {
-            (Engine::Gpu(search), _) => return search.advance(phase, is_first),
-            (Engine::Cpu(search), Phase::Trim) => trim::trim(search, workers)?,
-            (Engine::Cpu(search), Phase::Colour) => colour::colour(search, is_first, workers)?,
-            (Engine::Cpu(search), Phase::Assign) => colour::assign(search, workers)?,
+            (Engine::Gpu(search), _) => search.advance(phase, is_first),
+            (Engine::Cpu(search), _) if search.gives_up() => Ok(false),
+            (Engine::Cpu(search), Phase::Trim) => trim::trim(search, workers),
+            (Engine::Cpu(search), Phase::Colour) => colour::colour(search, is_first, workers),
+            (Engine::Cpu(search), Phase::Assign) => colour::assign(search, workers),
         }
-        Ok(true)
+    }
+
+    /// Continues after a phase was given up. If a GPU gave it up, CPUs repeat it. Otherwise each rank finds the
+    /// remaining components by itself. Collective.
+    fn give_up<'r: 'g>(&mut self, rows: (&'g Graph, &'g [u32]), run: &Run<'r>) -> Result<()> {
+        *self = match self {
+            Engine::Cpu(search) => return serial::find(search),
+            Engine::Gpu(search) => Engine::on_cpus(rows, search.gather()?, run)?,
+        };
+        Ok(())
     }
 
     /// Returns the components and classes of all vertices, copied from the GPU if the phases run there.
@@ -182,12 +194,11 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     let mut left = engine.begin();
     while left > 0 {
         // After a stop, the next run repeats the phase.
-        let advanced = progress.advance(&mut engine, (comm, run.threads));
-        if matches!(advanced, Ok(false)) {
-            tracing::debug!("paths are long, so CPUs go on");
-            engine = Engine::on_cpus(rows, engine.gather()?, run)?;
-        }
-        let is_whole = round::is_whole(advanced.map(|_| ()))?;
+        let advanced = match progress.advance(&mut engine, (comm, run.threads)) {
+            Ok(false) => engine.give_up(rows, run),
+            advanced => advanced.map(|_| ()),
+        };
+        let is_whole = round::is_whole(advanced)?;
         failpoint::hit("components.unit").map_err(|e| Error::io("find strong components", run.units.folder, e))?;
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, is_whole, &checkpoint);
         left = engine.begin();

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
-pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<bool> {
     for &mut v in search.live.vertices() {
         search.marks.iter_mut().for_each(|marks| *marks[v as usize].get_mut() = 0);
     }
@@ -24,6 +24,9 @@ pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> 
         }
     })?;
     while !search.list.vertices().is_empty() {
+        if search.gives_up() {
+            return Ok(false);
+        }
         search.step((Visited::Found, Out, Components), workers, |view, v, unpacked, batch| {
             for (way, back) in [(Out, In), (In, Out)] {
                 view.rows.each(v, way, unpacked, |w| {
@@ -34,7 +37,7 @@ pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> 
             }
         })?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Makes a live vertex a component by itself if it has no live neighbour of its class in direction `way`. Returns true

@@ -153,8 +153,14 @@ impl<'g> Engine<'g> {
     /// remaining components by itself. Collective.
     fn give_up<'r: 'g>(&mut self, rows: (&'g Graph, &'g [u32]), run: &Run<'r>) -> Result<()> {
         *self = match self {
-            Engine::Cpu(search) => return serial::find(search),
-            Engine::Gpu(search) => Engine::on_cpus(rows, search.gather()?, run)?,
+            Engine::Cpu(search) => {
+                tracing::debug!("steps cost too much, so a depth-first search goes on");
+                return serial::find(search);
+            }
+            Engine::Gpu(search) => {
+                tracing::debug!("paths are long, so CPUs go on");
+                Engine::on_cpus(rows, search.gather()?, run)?
+            }
         };
         Ok(())
     }

@@ -1,26 +1,27 @@
-//! The arithmetic of an iteration. A GPU kernel that performs the same operations one by one computes the same bits.
+//! The arithmetic of one iteration of PageRank. A GPU kernel that performs the same operations one by one computes the
+//! same bits.
 //!
 //! PageRank values are f64. A vertex with PageRank r and out-degree d contributes ⌊r / d · 2^62⌋ to each out-neighbour.
 //! The sum of the contributions to a vertex is an exact integer, so threads and MPI ranks may add in any order. All
 //! PageRank values together are at most 1, so no sum exceeds 2^62 by more than rounding errors, and it fits i64.
 //!
-//! The units of a contribution are rounded down, so it is too small by less than 2^-62, in addition to the rounding of
-//! the division in f64. So the PageRank of a vertex of in-degree d is off by less than d · 2^-62 in each iteration.
-//! That is 2·10^-13 with a million in-neighbours.
+//! A contribution is rounded down to a multiple of 2^-62, in addition to the rounding of the division in f64. So the
+//! PageRank of a vertex of in-degree d is off by less than d · 2^-62 in each iteration. That is 2·10^-13 with a million
+//! in-neighbours.
 //!
 //! Each operation is rounded separately, so a product and a sum must not be fused.
 
-/// Number of units in 1. A unit is 2^-62.
+/// The number 1 in fixed point, in units of 2^-62.
 const ONE: f64 = (1u64 << 62) as f64;
 
-/// Converts a number from 0 to 1 to units, rounded down.
+/// Converts a number from 0 to 1 to fixed point: the number of units of 2^-62, rounded down.
 #[inline(always)]
 pub(super) fn units(number: f64) -> u64 {
     // A conversion to i64 is one instruction, unlike one to u64.
     (number * ONE) as i64 as u64
 }
 
-/// Converts units to a number. `units` is at most 2^63 - 1.
+/// Converts `units`, a fixed-point number in units of 2^-62, to f64. `units` is at most 2^63 - 1.
 #[inline(always)]
 pub(super) fn number(units: u64) -> f64 {
     units as i64 as f64 / ONE
@@ -33,15 +34,15 @@ pub(super) fn contribution(rank: f64, degree: u32) -> u64 {
     if degree == 0 { 0 } else { units(rank / f64::from(degree)) }
 }
 
-/// Returns the PageRank of a vertex whose in-neighbours contribute `sum` units. `base` is the teleport contribution to
-/// the vertex.
+/// Returns the PageRank of a vertex whose in-neighbours contribute `sum` units of 2^-62. `base` is the teleport
+/// contribution to the vertex.
 #[inline(always)]
 pub(super) fn rank(base: f64, damping: f64, sum: u64) -> f64 {
     base + damping * number(sum)
 }
 
-/// Returns the teleport contribution to each of `vertices` vertices. `sinks` is the total PageRank, in units of 2^-62,
-/// of the vertices without out-edges if it is spread over all vertices, otherwise 0.
+/// Returns the teleport contribution to each of `vertices` vertices. `sinks` is the total PageRank of the vertices
+/// without out-edges, in units of 2^-62, if it is spread over all vertices; otherwise 0.
 #[inline]
 pub(super) fn base(damping: f64, sinks: u64, vertices: u64) -> f64 {
     ((1.0 - damping) + damping * number(sinks)) / vertices as f64

@@ -1,4 +1,4 @@
-//! Runs one trial of PageRank: all MPI ranks compute the iterations, and rank 0 computes the statistics and writes the
+//! Runs one trial of PageRank. All MPI ranks compute the iterations. MPI rank 0 computes the statistics and writes the
 //! result column.
 
 use super::gpu::GpuRanks;
@@ -21,7 +21,7 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Progress of a trial.
+/// Progress of a trial of PageRank.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
     /// Number of completed iterations.
@@ -36,8 +36,7 @@ struct Progress {
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Input`] for a personalised vertex that the graph does not have; errors of reading rows;
-/// disk
-/// errors; [`Error::Stopped`].
+/// disk errors; [`Error::Stopped`].
 pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<PagerankOutput, ()>> {
     let (comm, info) = (run.comm, &graph.info);
     let teleport = Teleport::new(options, graph)?;
@@ -98,15 +97,15 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     Ok(Trial { output, details: (), seconds })
 }
 
-/// The device that computes iterations.
+/// The device that computes the iterations of PageRank.
 enum Engine<'g> {
     Cpu(PullRows<'g>),
     Gpu(Box<GpuRanks<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device, and computes the contributions for the first iteration there. CPUs are used if there are
-    /// several MPI ranks. Collective.
+    /// Chooses the device that computes the iterations, and computes the contributions for the first iteration there.
+    /// CPUs are used if there are several MPI ranks. Collective.
     fn open<'r: 'g>(graph: &'g Graph, run: &Run<'r>, state: &mut State<'_>, teleport: &Teleport) -> Result<Engine<'g>> {
         let (comm, budget) = (run.comm, run.budget);
         let rows = || PullRows::new(graph, (comm.rank(), comm.ranks()), budget);
@@ -123,7 +122,7 @@ impl<'g> Engine<'g> {
         rows().map(Engine::Cpu)
     }
 
-    /// Sums contributions. If this fails, `state` remains as it was after the previous iteration.
+    /// Sums the contributions to each vertex. If this fails, `state` remains as it was after the previous iteration.
     fn pull(&mut self, state: &mut State<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu(rows) => state.pull(rows, threads),
@@ -131,8 +130,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Completes an iteration after [`Self::pull`]. Returns the sum of the absolute changes of all PageRank values.
-    /// Collective.
+    /// Completes an iteration after [`Self::pull`]: computes new PageRank values. Returns the sum of their absolute
+    /// changes. Collective.
     fn update(&mut self, state: &mut State<'_>, teleport: &Teleport, damping: f64, run: &Run<'_>) -> Result<f64> {
         match self {
             Engine::Cpu(_) => state.update(teleport, damping, run.comm, run.threads),
@@ -153,7 +152,7 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves a state and the progress of the trial. The state must contain the PageRank values of all vertices.
+/// Saves the PageRank values of all vertices, from `state`, and the progress of the trial in a checkpoint.
 fn save(checkpoint: &mut Checkpoint, state: &State<'_>, progress: Progress, units: u64) -> Result<()> {
     let Progress { done, change, seconds } = progress;
     let [isolated, personalised] = state.isolated;
@@ -161,7 +160,7 @@ fn save(checkpoint: &mut Checkpoint, state: &State<'_>, progress: Progress, unit
     checkpoint.save(done, units.max(done), &[bytes_of(&head), bytes_of(&state.ranks)])
 }
 
-/// Loads a saved state into `state`. Returns the saved progress.
+/// Loads the PageRank values from a checkpoint into `state`. Returns the saved progress of the trial.
 fn load(saved: &Saved, state: &mut State<'_>) -> Result<Progress> {
     match (saved.words(0)?, saved.words(1)?) {
         (&[seconds, change, isolated, personalised], ranks) if ranks.len() == state.ranks.len() => {
@@ -174,7 +173,7 @@ fn load(saved: &Saved, state: &mut State<'_>) -> Result<Progress> {
     }
 }
 
-/// Counts vertices by PageRank and lists the highest PageRank values. Writes the result column if this is the last
+/// Counts vertices by PageRank, and lists the highest PageRank values. Writes the result column if this is the last
 /// trial.
 fn report(graph: &Graph, run: &mut Run<'_>, state: &State<'_>, teleport: &Teleport) -> Result<PagerankOutput> {
     let info = &graph.info;

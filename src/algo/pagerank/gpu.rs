@@ -1,4 +1,4 @@
-//! Iterations on a GPU. `kernels/pagerank.cu` describes the method.
+//! Iterations of PageRank on a GPU. `kernels/pagerank.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::state::{State, Totals};
@@ -18,20 +18,20 @@ pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "pagerank.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/pagerank.cu");
 
-/// Purpose of the GPU memory, for error messages.
+/// Purpose of the GPU memory for PageRank, as named in error messages.
 const PURPOSE: &str = "[pagerank] on this graph";
-/// Number of row entries and row ends that a warp processes at a time.
+/// Number of neighbours plus row ends that a warp processes at a time.
 const CHUNK: u64 = constant(TEXT, "CHUNK") as u64;
 
-/// Returns the minimum GPU memory in bytes for a graph with `vertices` vertices that have an edge. `personalised` is
-/// the number of personalised vertices among them.
+/// Returns the minimum GPU memory, in bytes, for PageRank on a graph with `vertices` vertices that have an edge.
+/// `personalised` is the number of personalised vertices among them.
 pub(super) fn least_bytes(vertices: u64, personalised: u64) -> u64 {
     let state = 3 * slice_bytes::<u64>(vertices) + slice_bytes::<u32>(vertices) + slice_bytes::<u32>(personalised);
     (state + slice_bytes::<Totals>(1) + passes::least_bytes()).next_multiple_of(1 << 20)
 }
 
-/// Teleport contributions from which new PageRank values are computed, with the damping factor and the personalised
-/// vertices. The memory layout must match `Bases` in the kernels.
+/// Arguments from which the kernels compute new PageRank values: the teleport contributions, the damping factor and the
+/// personalised vertices. The memory layout must match `Bases` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Bases {
@@ -44,7 +44,7 @@ struct Bases {
 
 const _: () = assert!(size_of::<Bases>() == 40, "the kernels have a static_assert of the same size");
 
-/// PageRank values, contributions and sums in GPU memory.
+/// PageRank values, contributions and their sums in GPU memory.
 pub(super) struct GpuRanks<'a> {
     gpu: Lease<'a>,
     pull: Kernel,
@@ -52,18 +52,17 @@ pub(super) struct GpuRanks<'a> {
     ranks: DeviceSlice<f64>,
     contributions: DeviceSlice<u64>,
     sums: DeviceSlice<u64>,
-    /// Out-degree of each vertex.
     degrees: DeviceSlice<u32>,
     personalised: DeviceSlice<u32>,
     totals: DeviceSlice<u64>,
     halves: [&'a BlockStore; 2],
     direction: Direction,
-    /// The rows of both halves, if all fit in GPU memory.
+    /// The rows of all vertices in GPU memory, if all fit there.
     resident: Option<Vec<RowPart>>,
 }
 
 impl<'a> GpuRanks<'a> {
-    /// Copies the PageRank values of `state` to the GPU. Copies the rows too, if all of them fit. Computes
+    /// Copies the PageRank values of `state` to the GPU, and the rows of all vertices, if all fit. Computes the
     /// contributions. Returns the state on the GPU, and the total PageRank, in units of 2^-62, of the vertices without
     /// out-edges.
     ///
@@ -138,8 +137,8 @@ impl<'a> GpuRanks<'a> {
         Ok((ranks, sinks))
     }
 
-    /// Sums contributions along all rows. If this fails, the PageRank values remain as they were after the previous
-    /// iteration.
+    /// Sums the contributions to each vertex, along all rows. If this fails, the PageRank values remain as they were
+    /// after the previous iteration.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
@@ -193,7 +192,7 @@ impl<'a> GpuRanks<'a> {
         Ok(Totals { change, sinks })
     }
 
-    /// Copies the PageRank values to `to`.
+    /// Copies the PageRank values from GPU memory to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,8 +1,8 @@
 //! PageRank: the probability that a random surfer, who follows edges and sometimes teleports, is at a vertex.
 //!
-//! In each iteration, every vertex pulls contributions from its in-neighbours. Contributions are fixed-point integers,
-//! so their sums do not depend on the order of additions. The PageRank values of all vertices are therefore bitwise
-//! equal on any number of threads and MPI ranks, and on a GPU.
+//! In each iteration, every vertex adds up contributions from its in-neighbours. Contributions are fixed-point
+//! integers, so their sums do not depend on the order of additions. The PageRank values of all vertices are therefore
+//! bitwise equal on any number of threads and MPI ranks, and on a GPU.
 //!
 //! | file | contents |
 //! |---|---|

@@ -1,11 +1,11 @@
-//! The options of `[pagerank]`.
+//! The options of PageRank, from the job-file table `[pagerank]`.
 
 use crate::algo::sources::distinct_ids;
 use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Diagnostics, Field, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Treatment of the PageRank of sinks (vertices without out-edges), and stopping criterion of the iterations.
+/// Treatment of the PageRank of sinks (vertices without out-edges), and the condition that ends the iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
@@ -19,29 +19,29 @@ pub enum Variant {
 
 const VARIANTS: [(&str, Variant); 2] = [("gap", Variant::Gap), ("graphalytics", Variant::Graphalytics)];
 
-/// Maximum number of iterations that a table may request.
+/// Maximum number of iterations that a table `[pagerank]` may request.
 const MOST: u64 = 1_000_000;
-/// Default number of iterations: the maximum for `gap`, and the fixed number for `graphalytics`.
+/// Default numbers of iterations: the maximum for the variant `gap`, and the fixed number for `graphalytics`.
 const ITERATIONS: [u64; 2] = [1000, 10];
-/// Default tolerance.
+/// Default tolerance of the variant `gap`.
 const TOLERANCE: f64 = 1e-4;
-/// Default damping factor.
 const DAMPING: f64 = 0.85;
 
 /// Options of PageRank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pagerank {
-    /// Probability that the random surfer follows an edge rather than teleports: at least 0 and less than 1.
+    /// Damping factor: the probability that the random surfer follows an edge instead of teleporting. At least 0 and
+    /// less than 1.
     pub damping: f64,
-    /// Treatment of the PageRank of sinks, and stopping criterion of the iterations.
+    /// Treatment of the PageRank of sinks (vertices without out-edges), and the condition that ends the iterations.
     pub variant: Variant,
     /// Iterations end when the sum of the changes of all PageRank values is below this tolerance; `None` if the number
     /// of iterations is fixed.
     pub tolerance: Option<f64>,
     /// Number of iterations; the maximum number if there is a tolerance.
     pub iterations: u64,
-    /// Vertices to which the random surfer teleports, as ids of the input. If there are none, the surfer teleports to
-    /// any vertex.
+    /// Vertices to which the random surfer teleports, given by their ids in the input. If there are none, the surfer
+    /// teleports to any vertex.
     pub personalised: Vec<InputId>,
 }
 
@@ -116,7 +116,7 @@ impl Pagerank {
         })
     }
 
-    /// Returns true if the iterations end after `done` iterations. `change` is the sum of the changes of all PageRank
+    /// Returns true if no iteration follows after `done` iterations. `change` is the sum of the changes of all PageRank
     /// values in the last iteration.
     pub(super) fn ends(&self, done: u64, change: f64) -> bool {
         done >= self.iterations || done > 0 && self.is_converged(change)
@@ -128,8 +128,8 @@ impl Pagerank {
         self.tolerance.is_some_and(|tolerance| change < tolerance)
     }
 
-    /// Returns an upper bound on the number of iterations. The change in an iteration is at most `damping` times the
-    /// previous change, and the first change is at most 2.
+    /// Returns an upper bound on the number of iterations. The sum of the changes in an iteration is at most `damping`
+    /// times that of the previous iteration, and at most 2 in the first.
     pub(super) fn most_iterations(&self) -> u64 {
         let Some(tolerance) = self.tolerance else { return self.iterations };
         // Without damping the second iteration changes nothing.

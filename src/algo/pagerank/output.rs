@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 pub(super) const COLUMNS: &[About] =
     &[About::new("rank", "PageRank; the ranks of all vertices add up to 1, less what `gap` loses", "0: no vertex")];
 
-/// Maximum number of vertices that the result lists.
+/// Maximum number of vertices in the list of the highest values.
 pub(in crate::algo) const LARGEST: usize = 10;
 
-/// Result of PageRank: the iterations, and the vertices with the highest PageRank values.
+/// Result of PageRank: statistics of the iterations and of the PageRank values of all vertices.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagerankOutput {
-    /// Number of iterations.
+    /// Number of iterations that PageRank took.
     pub iterations: u64,
     /// Sum of the absolute changes of all PageRank values in the last iteration.
     pub change: f64,
-    /// Whether the last change is below the tolerance; `None` if there is no tolerance.
+    /// Whether the change in the last iteration is below the tolerance; `None` if there is no tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<bool>,
     /// Sum of all PageRank values.
@@ -31,43 +31,43 @@ pub struct PagerankOutput {
     pub by_rank: Vec<RankBin>,
 }
 
-/// A vertex and its PageRank.
+/// A vertex and its PageRank value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedVertex {
-    /// Input id of the vertex.
+    /// Id of the vertex in the input.
     pub vertex: InputId,
-    /// PageRank of the vertex.
+    /// PageRank value of the vertex.
     pub rank: f64,
 }
 
-/// A bin of a histogram: the number of vertices whose values are in a range from a power of two to twice that power.
+/// A bin of a histogram of vertices by value. The values in a bin range from a power of two to twice that power.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankBin {
-    /// Lower end of the bin (inclusive): a power of two, or 0. The upper end (exclusive) is twice this value.
+    /// Smallest value in the bin: a power of two, or 0. All values in the bin are less than twice this value.
     pub from: f64,
-    /// Number of vertices.
+    /// Number of vertices whose values are in the bin.
     pub vertices: u64,
 }
 
 /// Statistics of the values of all vertices (PageRank values or other scores): a histogram, and the highest values.
 #[derive(Debug, Default)]
 pub(in crate::algo) struct RankFigures {
-    /// Histogram: the number of vertices for each exponent of their values.
+    /// Histogram of the values: the number of vertices for each binary exponent of a value.
     counts: BTreeMap<u64, u64>,
-    /// The highest values, descending, each with the row of its vertex.
+    /// The highest values, in descending order, each with its vertex's row in the result column.
     largest: Vec<(f64, u64)>,
 }
 
 impl RankFigures {
-    /// Adds `vertices` vertices with the value `rank` to the histogram.
+    /// Adds `vertices` vertices, which all have the value `rank`, to the histogram.
     #[inline]
     pub(in crate::algo) fn count(&mut self, rank: f64, vertices: u64) {
         // The exponent of an f64 is in its upper bits.
         *self.counts.entry(rank.to_bits() >> (f64::MANTISSA_DIGITS - 1)).or_default() += vertices;
     }
 
-    /// Adds the vertex in row `row`, with the value `rank`, to the highest values if it is one of them. Calls must be
-    /// in ascending order of rows.
+    /// Adds the value `rank` of the vertex in row `row` to the list of the highest values if it is one of them. Calls
+    /// must be in ascending order of rows.
     #[inline]
     pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
         if self.largest.len() == LARGEST && self.largest[LARGEST - 1].0 >= rank {
@@ -78,16 +78,16 @@ impl RankFigures {
         self.largest.truncate(LARGEST);
     }
 
-    /// Adds the vertex in row `row`, with the value `rank`, to the histogram, and to the highest values if it is one of
-    /// them. Calls must be in ascending order of rows.
+    /// Adds the value `rank` of the vertex in row `row` to the histogram, and to the list of the highest values if it
+    /// is one of them. Calls must be in ascending order of rows.
     #[inline]
     pub(in crate::algo) fn add(&mut self, rank: f64, row: u64) {
         self.count(rank, 1);
         self.offer(rank, row);
     }
 
-    /// Returns the vertices with the highest values, and the bins that are not empty. `id` returns the id of the vertex
-    /// in a row.
+    /// Returns the vertices with the highest values, and the bins of the histogram that are not empty. `id` returns the
+    /// input id of the vertex in a row.
     pub(in crate::algo) fn finish(self, id: impl Fn(u64) -> InputId) -> (Vec<RankedVertex>, Vec<RankBin>) {
         let bin =
             |(exponent, vertices)| RankBin { from: f64::from_bits(exponent << (f64::MANTISSA_DIGITS - 1)), vertices };

@@ -1,5 +1,5 @@
-//! Sums of contributions. Every vertex adds up the contributions of its in-neighbours, which are in both halves of its
-//! row.
+//! Sums of PageRank contributions. Every vertex adds up the contributions of its in-neighbours, which are in both
+//! halves of its row.
 
 use crate::algo::team::{WorkList, team};
 use crate::error::Result;
@@ -12,25 +12,27 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Target number of row entries per row range. A range has more only if a single row has more.
+/// Number of neighbours in a range of rows that a thread processes at a time. A range has more only if a single row has
+/// more.
 const PART: u64 = 1 << 15;
-/// Number of entries between a prefetch and its use. The hardware does not prefetch beyond the end of a short row,
-/// because the branch there is mispredicted.
+/// Prefetch distance, in neighbours of a row. The hardware does not prefetch beyond the end of a short row, because the
+/// branch there is mispredicted.
 const AHEAD: usize = 48;
 
 /// A range of consecutive rows of a block.
 #[derive(Debug, Clone)]
 struct RowRange {
     block: usize,
-    /// Range of rows, relative to the first row of the block.
+    /// Index range of the rows, relative to the first row of the block.
     rows: Range<usize>,
 }
 
-/// The rows of one half along which this MPI rank sums contributions, in ranges of about [`PART`] entries.
+/// The rows of one half (smaller or larger neighbours) that this MPI rank processes, in ranges of about [`PART`]
+/// neighbours.
 struct HalfRows<'g> {
     half: &'g BlockStore,
     parts: Vec<RowRange>,
-    /// Number of row ranges per block.
+    /// Number of ranges of rows in each block.
     of_blocks: Vec<usize>,
 }
 
@@ -51,7 +53,7 @@ impl<'g> HalfRows<'g> {
     }
 }
 
-/// Divides the rows of a block into ranges of about [`PART`] entries.
+/// Divides the rows of a block into ranges of about [`PART`] neighbours.
 fn divided(half: &BlockStore, block: usize) -> Vec<Range<usize>> {
     let size = half.size(block);
     let rows = size.rows as usize;
@@ -76,19 +78,19 @@ fn divided(half: &BlockStore, block: usize) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The rows of both halves along which this MPI rank sums contributions.
+/// The rows of both halves (smaller and larger neighbours) that this MPI rank processes.
 pub(super) struct PullRows<'g> {
     halves: [HalfRows<'g>; 2],
     direction: Direction,
-    /// Whether blocks are released after they have been read, because they do not all fit in memory.
+    /// Whether blocks of rows are released after they have been read, because they do not all fit in memory.
     releases: bool,
-    /// Whether this MPI rank has only some of the rows.
+    /// Whether other MPI ranks process some of the rows.
     is_shared: bool,
 }
 
 impl<'g> PullRows<'g> {
-    /// Divides the rows of a graph among `ranks` MPI ranks. Blocks in files are released after use if they do not all
-    /// fit in the memory that `budget` has left.
+    /// Divides the rows of a graph among `ranks` MPI ranks. Blocks of rows in files are released after use if they do
+    /// not all fit in the memory that `budget` has left.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the graph was opened without the upper half.
@@ -102,7 +104,8 @@ impl<'g> PullRows<'g> {
         Ok(PullRows { halves, direction: graph.info.direction, releases, is_shared: ranks > 1 })
     }
 
-    /// Sets `sums` to the sums of the contributions to each vertex, along the rows of this MPI rank.
+    /// Sums the contributions to each vertex, along the rows that this MPI rank processes. Writes the results to
+    /// `sums`.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -137,15 +140,16 @@ impl<'g> PullRows<'g> {
         Ok(())
     }
 
-    /// Returns the range of vertices whose in-rows are among the rows `rows` of a block that begins at row `first_row`.
+    /// Returns the range of vertices whose in-rows are among the rows `rows` of a block. The block begins at row
+    /// `first_row`.
     fn vertices(&self, first_row: u32, rows: &Range<usize>) -> Range<usize> {
         let vertex = |row: usize| (first_row as usize + row) >> self.direction.shift();
         vertex(rows.start)..vertex(rows.end)
     }
 }
 
-/// Sums contributions along the in-rows in `block`. `sums` has an element for each in-row. If `adds` is true, adds the
-/// results to `sums`; otherwise stores them there.
+/// Sums the contributions of the in-neighbours in each in-row of `block`. `sums` has an element for each in-row. If
+/// `adds` is true, adds the results to `sums`; otherwise stores them there.
 fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mut [u64], adds: bool) {
     let step = 1 << direction.shift();
     // In a directed graph every second row is an in-row.
@@ -159,8 +163,8 @@ fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mu
     }
 }
 
-/// Returns the sum of the contributions of the neighbours in `row`. Prefetches the contributions of `ahead`, which
-/// contains later neighbours and must not be longer than `row`.
+/// Returns the sum of the contributions of the neighbours in `row`. Prefetches the contributions of `ahead`: neighbours
+/// that are needed later. `ahead` must not be longer than `row`.
 #[inline]
 fn sum_of(row: &[u32], ahead: &[u32], contributions: &[u64]) -> u64 {
     let add = |sum: u64, &u: &u32| sum.wrapping_add(contributions[u as usize]);

@@ -1,8 +1,8 @@
 //! PageRank values of all vertices, and one iteration, which all MPI ranks compute together.
 //!
-//! Each MPI rank sums contributions along some of the rows. Then the sums are added over the MPI ranks, and each MPI
-//! rank computes the new PageRank values and contributions of its share of the vertices. All MPI ranks receive all
-//! contributions.
+//! Each MPI rank sums the contributions along some of the rows. Then these sums are added over the MPI ranks. Each MPI
+//! rank computes the new PageRank values and contributions of the vertices that it owns, and sends the contributions to
+//! all others.
 
 use super::arithmetic;
 use super::pull::PullRows;
@@ -17,25 +17,25 @@ use std::ops::Range;
 /// Number of vertices that a thread updates at a time.
 const PART: usize = 1 << 12;
 
-/// PageRank values and contributions after some iterations.
+/// PageRank values and contributions of all vertices after some iterations.
 pub(super) struct State<'d> {
-    /// PageRank of each vertex that has an edge. After an iteration, an MPI rank has the new values of its own vertices
-    /// only.
+    /// PageRank of each vertex that has an edge. After an iteration, an MPI rank has the new values only of the
+    /// vertices that it owns.
     pub ranks: Buffer<f64>,
     /// Contribution of each vertex to each of its out-neighbours, in units of 2^-62.
     contributions: Buffer<u64>,
     sums: Buffer<u64>,
-    /// PageRank of isolated vertices: the first element if the vertex is not personalised, the second if it is.
+    /// PageRank of each isolated vertex: the first element if the vertex is not personalised, the second if it is.
     pub isolated: [f64; 2],
     /// Total PageRank of the vertices without out-edges, in units of 2^-62.
     sinks: u64,
     pub degrees: OutDegrees<'d>,
 }
 
-/// Out-degrees of all vertices.
+/// Out-degrees of all vertices that have an edge.
 #[derive(Clone, Copy)]
 pub(super) struct OutDegrees<'d> {
-    /// Number of entries in each row.
+    /// Number of neighbours in each row.
     pub of_rows: &'d [u32],
     /// Whether the edges are directed.
     pub direction: Direction,
@@ -49,7 +49,7 @@ impl OutDegrees<'_> {
     }
 }
 
-/// Totals over all vertices with edges, in units of 2^-62.
+/// Totals of an iteration over all vertices that have an edge, in units of 2^-62.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Totals {
     /// Sum of the absolute changes of PageRank values in an iteration.
@@ -58,7 +58,7 @@ pub(super) struct Totals {
     pub sinks: u64,
 }
 
-/// Slices of the arrays for consecutive vertices that are updated together.
+/// Consecutive vertices that one thread updates together: slices of the arrays over all vertices.
 struct VertexPart<'a> {
     first: usize,
     ranks: &'a mut [f64],
@@ -67,14 +67,14 @@ struct VertexPart<'a> {
 }
 
 impl<'d> State<'d> {
-    /// Returns the host memory in bytes for the state of a graph with `vertices` vertices.
+    /// Returns the host memory, in bytes, that PageRank takes for a graph with `vertices` vertices.
     pub(super) fn bytes(vertices: u64) -> u64 {
         24 * vertices
     }
 
-    /// Creates the state before the first iteration: all vertices have the same PageRank. `connected` of the `vertices`
-    /// vertices have an edge. Call [`Self::contribute`] before the first iteration, unless a GPU computes the
-    /// iterations.
+    /// Creates the state before the first iteration, in which all vertices have the same PageRank. `connected` of the
+    /// `vertices` vertices have an edge. Call [`Self::contribute`] before the first iteration, unless a GPU computes
+    /// the iterations.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -92,7 +92,8 @@ impl<'d> State<'d> {
         Ok(State { ranks, contributions, sums, isolated: [first; 2], sinks: 0, degrees })
     }
 
-    /// Computes the contributions from the PageRank values of all vertices, which every MPI rank must have.
+    /// Computes the contribution of every vertex from its PageRank value. This MPI rank must have the PageRank values
+    /// of all vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -114,18 +115,18 @@ impl<'d> State<'d> {
     }
 
     /// Sets the total PageRank of the vertices without out-edges. `connected` is the total, in units of 2^-62, of those
-    /// that have in-edges. This function adds the isolated vertices.
+    /// that have in-edges. The total of the isolated vertices is added.
     pub(super) fn set_sinks(&mut self, connected: u64, teleport: &Teleport) {
         self.sinks = connected.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
     }
 
-    /// Returns the teleport contributions in the next iteration.
+    /// Returns the teleport contributions for the next iteration.
     pub(super) fn bases(&self, teleport: &Teleport) -> Bases {
         teleport.bases(self.sinks)
     }
 
-    /// Sums contributions along the rows of this MPI rank. PageRank values and contributions change only in
-    /// [`Self::update`].
+    /// Sums the contributions along the rows that this MPI rank processes. PageRank values and contributions remain as
+    /// they are until [`Self::update`] is called.
     ///
     /// # Errors
     /// Errors of [`PullRows::sum`].
@@ -164,7 +165,7 @@ impl<'d> State<'d> {
         Ok(self.finish(teleport, damping, Totals { change, sinks }))
     }
 
-    /// Completes an iteration once the vertices with edges have their new PageRank values. `totals` are the totals of
+    /// Completes an iteration once the vertices with edges have their new PageRank values. `totals` are the totals over
     /// these vertices. Returns the sum of the absolute changes of all PageRank values.
     pub(super) fn finish(&mut self, teleport: &Teleport, damping: f64, totals: Totals) -> f64 {
         let Bases { of_all, personalised } = self.bases(teleport);
@@ -184,8 +185,8 @@ impl<'d> State<'d> {
         )
     }
 
-    /// Divides the vertices in `range` into slices, and calls `work` with each slice and with the out-degrees. `work`
-    /// must return the totals of the slice. Returns the sum of these totals.
+    /// Divides the vertices in `range` into slices, which threads process one at a time. Calls `work` with each slice
+    /// and with the out-degrees. `work` must return the totals over the slice. Returns the sum of these totals.
     fn each_part(
         &mut self,
         range: Range<usize>,
@@ -216,8 +217,8 @@ impl Totals {
     }
 }
 
-/// Computes the PageRank values of the vertices `range` of `part` from their sums, and then their contributions. Adds
-/// the changes, and the PageRank of sinks, to `totals`.
+/// Computes the PageRank values of the vertices `range` of `part` from the sums of contributions to them, and then
+/// their own contributions. Adds the changes, and the PageRank of sinks, to `totals`.
 fn update(
     part: &mut VertexPart<'_>,
     range: Range<usize>,

@@ -17,11 +17,11 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Time per row entry in an iteration, in nanoseconds, on one thread.
+/// Time per neighbour in a row in an iteration, in nanoseconds, on one thread.
 const ENTRY: f64 = 3.0;
 /// Time per vertex in an iteration, in nanoseconds, on one thread.
 const VERTEX: f64 = 10.0;
-/// Time to write a row of the result column, in nanoseconds, on one thread.
+/// Time to write one row of the result column, in nanoseconds, on one thread.
 const COLUMN: f64 = 20.0;
 
 impl Algorithm for Pagerank {

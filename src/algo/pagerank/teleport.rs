@@ -1,4 +1,5 @@
-//! Teleportation: its target vertices, and the PageRank of isolated vertices, which depends only on teleportation.
+//! Teleportation in PageRank: the target vertices, and the PageRank of isolated vertices, which depends only on
+//! teleportation.
 
 use super::arithmetic;
 use super::options::{Pagerank, Variant};
@@ -15,19 +16,19 @@ use std::ops::Range;
 pub(super) struct Teleport {
     damping: f64,
     spreads_sinks: bool,
-    /// Number of vertices, including isolated ones.
+    /// Number of vertices of the graph, including isolated ones.
     vertices: u64,
-    /// Teleport targets that have an edge, ascending. Empty if no vertex is personalised, or if all personalised
-    /// vertices are isolated.
+    /// Teleport targets that have an edge, in ascending order. Empty if no vertex is personalised, or if all
+    /// personalised vertices are isolated.
     pub personalised: Vec<u32>,
-    /// Teleport targets that are isolated, ascending. A vertex is given by the number that represents it in columns of
-    /// ids.
+    /// Teleport targets that are isolated, in ascending order. A vertex is given by the number with which result
+    /// columns represent it.
     pub personalised_isolated: Vec<u64>,
-    /// Numbers of isolated vertices: first of those that are not in `personalised_isolated`, then of those that are.
+    /// Number of isolated vertices that are not personalised, and number of isolated vertices that are personalised.
     pub isolated: [u64; 2],
 }
 
-/// Teleport contribution to every vertex, and teleport contribution to every personalised vertex, in one iteration.
+/// Teleport contributions to a vertex in one iteration: if it is not personalised, and if it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bases {
     pub of_all: f64,
@@ -35,7 +36,7 @@ pub(super) struct Bases {
 }
 
 impl Teleport {
-    /// Finds the personalised vertices of `options` in a graph.
+    /// Finds the personalised vertices, which `options` names, in a graph.
     ///
     /// # Errors
     /// [`crate::Error::Input`] for an id that the graph does not have; errors of reading ids.
@@ -67,20 +68,21 @@ impl Teleport {
         })
     }
 
-    /// Returns the teleport contributions. `sinks` is the total PageRank, in units of 2^-62, of the vertices without
-    /// out-edges.
+    /// Returns the teleport contributions to each vertex. `sinks` is the total PageRank, in units of 2^-62, of the
+    /// vertices without out-edges.
     pub(super) fn bases(&self, sinks: u64) -> Bases {
         let targets = (self.personalised.len() + self.personalised_isolated.len()) as u64;
         bases(self.damping, if self.spreads_sinks { sinks } else { 0 }, self.vertices, (targets > 0).then_some(targets))
     }
 
-    /// Returns true if an isolated vertex is a teleport target. `number` represents the vertex in columns of ids.
+    /// Returns true if an isolated vertex is personalised, and thus a teleport target. `number` is the number with
+    /// which result columns represent the vertex.
     pub(super) fn is_personalised_isolated(&self, number: u64) -> bool {
         self.personalised_isolated.binary_search(&number).is_ok()
     }
 
-    /// Returns a subset of `rows` that includes the rows of the `most` highest PageRank values. All vertices in `rows`
-    /// are isolated. The number `r + first_id` represents the vertex in row `r` in columns of ids.
+    /// Returns some of `rows`, the rows of isolated vertices in the result column. They include the rows of the `most`
+    /// highest PageRank values. Result columns represent the vertex in row `r` by the number `r + first_id`.
     pub(super) fn isolated_rows(&self, rows: Range<u64>, first_id: u64, most: usize) -> Vec<u64> {
         let own = self.personalised_isolated.iter().filter_map(|number| number.checked_sub(first_id));
         let others = rows.clone().filter(|row| !self.is_personalised_isolated(row + first_id)).take(most);
@@ -89,21 +91,21 @@ impl Teleport {
         some
     }
 
-    /// Returns the sum of the values of all isolated vertices, in units of 2^-62. `of(0)` must return the value of a
+    /// Returns the sum of a value over all isolated vertices, in units of 2^-62. `of(0)` must return the value of a
     /// vertex that is not personalised, and `of(1)` the value of a personalised vertex.
     pub(super) fn isolated_total(&self, of: impl Fn(usize) -> u64) -> u64 {
         (0..2).map(|kind| self.isolated[kind].wrapping_mul(of(kind))).fold(0, u64::wrapping_add)
     }
 
-    /// Returns the personalised vertices that have an edge, from vertex `first` on.
+    /// Returns the personalised vertices that have an edge, beginning with vertex `first`.
     pub(super) fn personalised_from(&self, first: u32) -> &[u32] {
         &self.personalised[self.personalised.partition_point(|&v| v < first)..]
     }
 }
 
-/// Returns the teleport contributions. `personalised` is the number of personalised vertices, which are then the only
-/// targets. If it is `None`, all `vertices` vertices are targets. `sinks` is the total PageRank of sinks that is spread
-/// over the targets.
+/// Returns the teleport contributions to each vertex. `personalised` is the number of personalised vertices, which are
+/// then the only targets. If it is `None`, all `vertices` vertices are targets. `sinks` is the total PageRank of sinks,
+/// in units of 2^-62, that is spread over the targets.
 pub(super) fn bases(damping: f64, sinks: u64, vertices: u64, personalised: Option<u64>) -> Bases {
     match personalised {
         None => {

@@ -1,9 +1,9 @@
-//! Checks the result against the edges of the input. Vertices are identified by input ids.
+//! Checks PageRank values against the edges of the input. Vertices are identified by input ids.
 //!
-//! If the distinct edges fit in memory, all iterations are computed again: each edge adds the contribution of its tail
-//! to the sum of its head, in the order of rows of the column. Every bit must be the same. Otherwise a single iteration
-//! in f64 starts from the column. It must change the column by no more than the damping factor times the last change,
-//! because an iteration reduces the distance of any two vectors by that factor.
+//! If the distinct edges fit in memory, the check computes all iterations again, from the list of edges. Every bit of
+//! the result column must be the same. Otherwise the check computes a single iteration in f64 from the values in the
+//! column. It must change the values by no more than the damping factor times the last change, because an iteration
+//! reduces the distance between any two vectors by that factor.
 
 use super::arithmetic;
 use super::options::{Pagerank, Variant};
@@ -18,41 +18,42 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Memory in bytes per id for a check by one iteration: a PageRank value, a sum and a degree. If the check reads a
-/// prepared graph, also the id of a vertex.
+/// Memory, in bytes per input id, for a check by one iteration: a PageRank value, a sum and a degree. If the check
+/// reads a prepared graph, also the id of a vertex.
 const ID_BYTES: u64 = 24;
-/// Memory in bytes per id for a check of all iterations: a PageRank value, a contribution, a sum and a degree.
+/// Memory, in bytes per input id, for a check of all iterations: a PageRank value, a contribution, a sum and a degree.
 const EXACT_ID_BYTES: u64 = 28;
 /// Upper bound on the sum of all rounding errors in one iteration. PageRank values are f64 and add up to at most 1.
 const ROUNDING: f64 = 1e-9;
 const COLUMN: &str = "out/pagerank/rank";
 
-/// Returns the minimum memory in bytes for a check.
+/// Returns the minimum memory, in bytes, with which PageRank values can be checked.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * ids + EdgeList::least_bytes(edges, threads)
 }
 
-/// A check of one result.
+/// A check of the PageRank values that one task computed.
 struct Check<'a> {
     options: &'a Pagerank,
     edges: &'a EdgeSource<'a>,
     results: &'a Results<'a>,
     ids: Ids,
-    /// Number of rows that may have edges. The vertices in later rows are declared in the input, but have no edges.
+    /// Number of rows of the result column whose vertices may have edges. The vertices in later rows are declared in
+    /// the input, but have no edges.
     rows: usize,
-    /// Rows of the teleport targets, ascending. Empty if all vertices are targets.
+    /// Rows of the teleport targets in the result column, in ascending order. Empty if all vertices are targets.
     personalised: Vec<u64>,
 }
 
-/// PageRank values of vertices, by rows of the column.
+/// PageRank values of all vertices, in the order of the rows of the result column.
 struct RankVector {
     of_rows: Buffer<f64>,
-    /// PageRank of the vertices in the rows after `of_rows`, which have no edges: the first element if the vertex is
-    /// not personalised, the second if it is.
+    /// PageRank of the vertices in all later rows, which have no edges: the first element if the vertex is not
+    /// personalised, the second if it is.
     later: [f64; 2],
 }
 
-/// Checks the reported statistics and the column. Returns a sentence about the result of the check.
+/// Checks the reported statistics and the result column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -76,8 +77,8 @@ pub(super) fn compare(
 }
 
 impl Check<'_> {
-    /// Computes all iterations again, and compares the result and every bit of the column. Returns a sentence for the
-    /// report.
+    /// Computes all iterations again, and compares the reported statistics and every bit of the result column. Returns
+    /// a sentence for the report.
     fn all_iterations(&self, output: &PagerankOutput, list: u64) -> Result<String> {
         let (options, budget) = (self.options, self.results.budget);
         let mut list = EdgeList::new(list, budget)?;
@@ -140,8 +141,8 @@ impl Check<'_> {
         Ok(format!("{done} iterations along the edges of {name} find the same ranks, bit by bit"))
     }
 
-    /// Computes one more iteration of PageRank from the values in the column. Fails if they change in total by more
-    /// than `damping` times the recorded change of the last iteration, plus rounding, or if the column contradicts
+    /// Computes one more iteration of PageRank from the values in the result column. Fails if they change in total by
+    /// more than `damping` times the recorded change of the last iteration, plus rounding, or if the column contradicts
     /// `output`. Returns a sentence for the report.
     fn one_iteration(&self, output: &PagerankOutput) -> Result<String> {
         let (options, budget, results) = (self.options, self.results.budget, self.results);
@@ -206,8 +207,8 @@ impl Check<'_> {
         ))
     }
 
-    /// Reads the distinct edges of partition `part.0` of `part.1`. Each edge is a 64-bit word: the head in the upper
-    /// half, the tail in the lower half. The edges of an undirected graph lead from the smaller row to the larger one.
+    /// Reads the distinct edges of partition `part.0` of `part.1` partitions of the edges. An edge is a 64-bit word:
+    /// the head in the upper half, the tail in the lower half. In an undirected graph, the tail is in the smaller row.
     fn read_distinct(&self, part: (u64, u64), list: &mut EdgeList) -> Result<()> {
         list.collect_part((self.edges, &self.ids, self.results), part, self.results.info.direction)
     }
@@ -225,7 +226,7 @@ impl Check<'_> {
         self.personalised.binary_search(&row).is_ok()
     }
 
-    /// Returns the teleport contribution to the vertex in row `row`.
+    /// Returns the teleport contribution to the vertex in row `row` of the result column.
     fn base(&self, bases: Bases, row: u64) -> f64 {
         if self.is_personalised(row) { bases.personalised } else { bases.of_all }
     }
@@ -235,16 +236,16 @@ impl Check<'_> {
         bases(self.options.damping, sinks, self.results.info.rows(), (personalised > 0).then_some(personalised))
     }
 
-    /// Returns the numbers of vertices in the rows after the first `rows` rows: vertices that are not personalised, and
-    /// personalised vertices.
+    /// Returns two numbers of vertices, for the rows after the first `self.rows` rows: vertices that are not
+    /// personalised, and personalised vertices.
     fn later_rows(&self) -> [u64; 2] {
         let later = self.results.info.rows() - self.rows as u64;
         let own = self.personalised.iter().filter(|&&row| row >= self.rows as u64).count() as u64;
         [later - own, own]
     }
 
-    /// Returns the fields of the result that follow from the PageRank values alone: the sum, the highest values, and
-    /// the counts by value.
+    /// Returns the fields of the result that depend only on the PageRank values: their sum, the highest values, and the
+    /// histogram.
     fn figures(&self, ranks: &RankVector) -> PagerankOutput {
         let (mut figures, mut sum) = (RankFigures::default(), 0u64);
         for (row, &rank) in (0..).zip(&*ranks.of_rows) {
@@ -266,7 +267,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns the rows of the tail and the head of an edge.
+/// Returns the rows, in the result column, of the tail and the head of an edge.
 #[inline]
 fn ends(edge: u64) -> [usize; 2] {
     [(edge & u64::from(u32::MAX)) as usize, (edge >> 32) as usize]

@@ -1,5 +1,5 @@
 //! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank owns a
-//! range of consecutive vertices. All ranges have about the same number of neighbours.
+//! range of consecutive vertices. The rows of each range have about the same number of neighbours.
 
 mod list;
 
@@ -19,61 +19,63 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 pub(in crate::algo) use list::{Batch, VertexList};
 
-/// Maximum number of row entries in a step that every rank executes redundantly on one thread. For so few entries,
-/// starting threads and sending messages would take longer.
+/// Maximum number of neighbours in the rows that a step reads if every rank does the whole step on one thread. For so
+/// few neighbours, starting threads and sending messages would take longer.
 pub(in crate::algo) const FEW: u64 = 1 << 14;
-/// Threshold for reading the rows of all remaining vertices instead of the frontier's rows only. A search does so if
-/// the frontier's rows have more than 1/`SPARSE` of the remaining work (mainly the row entries that are still to be
-/// read).
+/// Inverse of the threshold at which a search reads the rows of all remaining vertices instead of the frontier's rows.
+/// It does so if the frontier's rows have more than 1/`SPARSE` of the remaining work (mainly the neighbours that are
+/// still to be read).
 pub(in crate::algo) const SPARSE: u64 = 8;
-/// Number of steps with few row entries ([`FEW`]) between two checks for signals, if there are several ranks.
+/// Number of steps that read few neighbours ([`FEW`]) between two checks for signals, if there are several ranks.
 pub(in crate::algo) const CHECKED: u64 = 1 << 10;
-/// Number of row entries in a part, unless a single vertex has more.
+/// Number of neighbours in a part (range of vertices) that a thread takes at a time, unless a single vertex has more.
 const PART: u64 = 1 << 15;
-/// Cost of a vertex in addition to its entries, in units of one entry, when work is divided.
+/// Cost of a vertex when work is divided, in addition to one unit for each neighbour.
 const VERTEX: u64 = 4;
-/// Maximum number of rows that are read in arbitrary order before blocks are freed.
+/// Maximum number of rows that are read in arbitrary order before blocks of rows are freed.
 const READ: usize = 1 << 10;
-/// Prefetch distance, in row entries.
+/// Prefetch distance, in neighbours of a row.
 const AHEAD: usize = 32;
 /// Prefetch distance, in vertices of a list. A row is prefetched in three steps, which are this many vertices apart:
 /// first its start, then its entries, then the values of its neighbours.
 const STEP: usize = 8;
-/// Number of neighbours in each half of a row whose values are prefetched.
+/// Number of neighbours, in each half of a row, whose values are prefetched.
 const FIRST: usize = 4;
-/// Number of parts whose rows are read from a disk together.
+/// Number of parts (ranges of vertices) whose rows are read from a disk together.
 const GROUP: usize = 1 << 4;
-/// Distance, in parts, between the part that is processed and the parts that are read ahead from a disk.
+/// Distance between the part (range of vertices) that is processed and the parts that are read ahead from a disk, in
+/// parts.
 const EARLY: usize = 1 << 6;
-/// Threshold for scattered lists. The vertices of a list are scattered if they are fewer than 1/`SCATTERED` of all
-/// vertices from the first to the last of them.
+/// Inverse of the threshold for scattered lists. The vertices of a list are scattered if they are fewer than
+/// 1/`SCATTERED` of all vertices from the first to the last of them.
 const SCATTERED: usize = 16;
 
-/// The rows of all vertices. The vertices are divided into parts: ranges of vertices that a thread takes at a time.
+/// The rows of all vertices. The vertices are divided into parts: ranges of consecutive vertices that a thread takes at
+/// a time.
 pub(in crate::algo) struct Neighbours<'g> {
     pub halves: [&'g BlockStore; 2],
-    /// Index that finds a row without a search; `None` if blocks are packed or not all on this rank.
+    /// Index that finds a row without a search; `None` if rows are packed (compressed) or not all on this rank.
     index: Option<Adjacency<'g>>,
     pub direction: Direction,
-    /// Number of entries of each row.
+    /// Number of neighbours in each row.
     degrees: &'g [u32],
-    /// The parts of this rank's vertices.
+    /// The parts (ranges of vertices) that this rank owns.
     pub parts: Vec<Range<usize>>,
-    /// First vertex of each rank, followed by the number of vertices.
+    /// First vertex that each rank owns, followed by the number of all vertices.
     pub firsts: Vec<usize>,
-    /// Number of row entries of the vertex with the most entries.
+    /// Largest number of neighbours of any vertex.
     pub longest: u64,
-    /// Whether blocks are freed when they have been read, because they do not all fit in memory.
+    /// Whether blocks of rows are freed when they have been read, because they do not all fit in memory.
     pub releases: bool,
     /// Whether rows are in files that do not all fit in memory.
     pub on_disk: bool,
-    /// Number of rows that were read in arbitrary order since blocks were freed.
+    /// Number of rows that were read in arbitrary order since blocks of rows were last freed.
     read: usize,
 }
 
 impl<'g> Neighbours<'g> {
-    /// Divides the vertices into parts, and the parts among the ranks. Blocks in files are freed after use if they do
-    /// not all fit in the memory that `budget` has left.
+    /// Divides the vertices into parts (ranges of vertices), and the parts among the ranks. Blocks of rows in files are
+    /// freed after use if they do not all fit in the memory that `budget` has left.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the graph was opened without the upper half.
@@ -120,15 +122,15 @@ impl<'g> Neighbours<'g> {
         self.firsts[rank]..self.firsts[rank + 1]
     }
 
-    /// Returns the parts of this rank's vertices, each with the slice of `values` for its vertices. Threads take them
-    /// one at a time.
+    /// Returns a queue of the parts (ranges of vertices) that this rank owns, each with the slice of `values` for its
+    /// vertices. Threads take them one at a time.
     pub(in crate::algo) fn work<'v, T>(&self, values: &'v mut [T]) -> WorkList<(Range<usize>, &'v mut [T])> {
         WorkList::new(slices(self.parts.iter().cloned(), values))
     }
 
-    /// Calls `visit` on `threads` threads with each vertex of this rank, its element of `values`, and a state that
-    /// each thread creates by calling `state`. Each block is freed once no remaining vertex needs it, unless all
-    /// blocks fit in memory.
+    /// Calls `visit` with each vertex that this rank owns, its element of `values`, and a state of the calling thread,
+    /// on `threads` threads. Each thread creates its state by calling `state`. Each block of rows is freed once no
+    /// remaining vertex needs it, unless all blocks fit in memory.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -151,24 +153,24 @@ impl<'g> Neighbours<'g> {
         })
     }
 
-    /// Returns the row indices of consecutive vertices. A vertex has one row, or two in a directed graph.
+    /// Returns the row indices of a range of consecutive vertices. A vertex has one row, or two in a directed graph.
     pub(in crate::algo) fn rows(&self, vertices: Range<usize>) -> Range<u32> {
         (vertices.start << self.direction.shift()) as u32..(vertices.end << self.direction.shift()) as u32
     }
 
-    /// Returns the number of entries in the rows of vertex `v`.
+    /// Returns the number of neighbours in the rows of vertex `v`.
     #[inline]
     pub(in crate::algo) fn entries(&self, v: usize) -> u64 {
         let rows = self.rows(v..v + 1);
         self.degrees[rows.start as usize..rows.end as usize].iter().map(|&degree| u64::from(degree)).sum()
     }
 
-    /// Returns the number of entries in all rows of the graph.
+    /// Returns the number of neighbours in all rows of the graph.
     pub(in crate::algo) fn all_entries(&self) -> u64 {
         self.halves.iter().map(|half| half.edges()).sum()
     }
 
-    /// Returns the rows of vertex `v`, each as a block that contains only this row.
+    /// Yields the rows of vertex `v`, each as a block that contains only this row.
     #[inline]
     pub(in crate::algo) fn of<'u>(
         &'u self,
@@ -178,7 +180,7 @@ impl<'g> Neighbours<'g> {
         self.rows(v..v + 1).zip(unpacked).flat_map(|(row, unpacked)| self.row(row, unpacked))
     }
 
-    /// Returns both halves of a row, each as a block that contains only this row.
+    /// Returns both halves of a row (smaller and larger neighbours), each as a block that contains only this row.
     #[inline]
     pub(in crate::algo) fn row<'u>(&'u self, row: u32, unpacked: &'u mut [Unpacked; 2]) -> [Block<'u>; 2] {
         let Some(index) = &self.index else {
@@ -208,13 +210,13 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Returns true if rows are in memory and the rows of the vertices in `list` are likely to be far from each other.
-    /// Looks only at the first and the last vertex.
+    /// The decision depends only on the first and the last vertex, and on the number of vertices.
     pub(in crate::algo) fn are_scattered(&self, list: &[u32]) -> bool {
         let span = list.first().zip(list.last()).map_or(0, |(&first, &last)| first.abs_diff(last) as usize);
         self.index.is_some() && !self.on_disk && span > SCATTERED * list.len()
     }
 
-    /// Calls `visit` with the vertices in `list`, in order. If they are scattered, prefetches the rows of later
+    /// Calls `visit` with the vertices in `list`, in order. If the vertices are scattered, prefetches the rows of later
     /// vertices, and calls `expect` with the first few neighbours of each later vertex. `expect` should prefetch the
     /// data that `visit` will read for this neighbour.
     #[inline(always)]
@@ -237,14 +239,14 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Advises the kernel that rows are read at random, so that it reads ahead only what [`Self::read_ahead`]
+    /// Tells the operating system that rows are read at random, so that it reads ahead only what [`Self::read_ahead`]
     /// requests.
     pub(in crate::algo) fn expect_random_access(&mut self) {
         self.index.iter_mut().filter(|_| self.on_disk).for_each(Adjacency::expect_random_access);
     }
 
-    /// Asks the kernel to read the rows of `vertices` from the disk soon, if the rows are in files that do not fit in
-    /// memory. For vertices up to `from`, only the upper halves of the rows are read. The vertices ascend.
+    /// Asks the operating system to read the rows of `vertices`, which ascend, from the disk soon. Does nothing if the
+    /// rows fit in memory. For vertices up to `from`, only the upper halves of the rows are read.
     pub(in crate::algo) fn read_ahead(
         &self,
         (vertices, way): (impl Iterator<Item = u32> + Clone, EdgeDirection),
@@ -257,7 +259,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns the range of parts to read ahead from a disk when part `at` of `parts` parts is processed.
+    /// Returns the index range of the parts (ranges of vertices) to read ahead from a disk while part `at` of `parts`
+    /// parts is processed.
     pub(in crate::algo) fn ahead(&self, at: usize, parts: usize) -> Range<usize> {
         if !self.on_disk || !at.is_multiple_of(GROUP) {
             return 0..0;
@@ -266,13 +269,13 @@ impl<'g> Neighbours<'g> {
         first.min(parts)..(at + EARLY + GROUP).min(parts)
     }
 
-    /// Returns the number of entries of the row of vertex `v` in direction `way`.
+    /// Returns the number of neighbours of vertex `v` in direction `way`.
     #[inline]
     pub(in crate::algo) fn degree_of(&self, v: u32, way: EdgeDirection) -> u64 {
         self.degrees[self.direction.row(v, way) as usize].into()
     }
 
-    /// Divides the vertices in `list` into parts with about the same number of entries in direction `way`.
+    /// Divides the vertices in `list` into parts with about the same number of neighbours in direction `way`.
     pub(in crate::algo) fn divide<'l>(&self, list: &'l [u32], way: EdgeDirection) -> Vec<&'l [u32]> {
         let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
         for (at, &v) in list.iter().enumerate() {
@@ -285,7 +288,8 @@ impl<'g> Neighbours<'g> {
         parts
     }
 
-    /// Sends the values of each rank's vertices to all ranks. Collective.
+    /// Sends the elements of `values` for the vertices that this rank owns to all ranks, and receives the other
+    /// elements. Collective.
     pub(in crate::algo) fn share<T: Number>(&self, values: &mut [T], comm: &Comm) {
         let (own, longest) = (self.own(comm.rank()), self.firsts.windows(2).map(|pair| pair[1] - pair[0]).max());
         for at in (0..longest.unwrap_or(0)).step_by(Comm::PIECE).filter(|_| comm.ranks() > 1) {
@@ -298,8 +302,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns, for each block of both halves, the number of `parts` (ranges of vertices) that read it. All numbers
-    /// are 0 if blocks stay in memory.
+    /// Returns, for each block of rows in both halves, the number of `parts` (ranges of vertices) that read it. All
+    /// numbers are 0 if blocks stay in memory.
     pub(in crate::algo) fn parts_of_blocks(&self, parts: &[Range<usize>]) -> [Vec<AtomicUsize>; 2] {
         let left = self.halves.map(|half| (0..half.len()).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
         for (half, left) in self.halves.iter().zip(&left).filter(|_| self.releases) {
@@ -312,8 +316,8 @@ impl<'g> Neighbours<'g> {
         left
     }
 
-    /// Decrements the counts of unread parts in `left`, the result of [`Self::parts_of_blocks`], for the blocks of
-    /// `part`. Frees the blocks that no other part will read.
+    /// Decrements the numbers in `left`, the result of [`Self::parts_of_blocks`], for the blocks of rows that `part`
+    /// has read. Frees the blocks that no other part will read.
     pub(in crate::algo) fn release(&self, part: &Range<usize>, left: &[Vec<AtomicUsize>; 2]) {
         for (half, left) in self.halves.iter().zip(left).filter(|_| self.releases) {
             let done = half.blocks_of(self.rows(part.clone())).filter(|&b| left[b].fetch_sub(1, Relaxed) == 1);
@@ -322,7 +326,7 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Adds `rows` to the number of rows that were read in arbitrary order. After more than [`READ`] rows, frees all
-    /// blocks, unless all fit in memory.
+    /// blocks of rows, unless all fit in memory.
     pub(in crate::algo) fn have_read(&mut self, rows: usize) {
         self.read += rows;
         if self.read > READ {
@@ -334,7 +338,7 @@ impl<'g> Neighbours<'g> {
     }
 }
 
-/// Returns each of the ascending `ranges`, with the slice of `values` at its indices.
+/// Returns the slice of `values` for each of the index ranges `ranges`, which ascend.
 pub(in crate::algo) fn slices<T>(
     ranges: impl Iterator<Item = Range<usize>>,
     values: &mut [T],
@@ -348,7 +352,7 @@ pub(in crate::algo) fn slices<T>(
     ranges.map(slice).collect()
 }
 
-/// Returns the range from the first vertex of `part` to the last. The vertices of `part` must ascend.
+/// Returns the range from the first vertex of `part` to the last one. The vertices of `part` must ascend.
 pub(in crate::algo) fn span(part: &[u32]) -> Range<usize> {
     part[0] as usize..part[part.len() - 1] as usize + 1
 }

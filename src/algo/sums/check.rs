@@ -1,11 +1,13 @@
-//! Checks sums by another method: from the edges of the input or of the blocks, whose repeats are dropped by sorting.
+//! Checks the sums of `[sums]` by another method. It reads the edges of the input or of a prepared graph, and drops
+//! repeated edges by sorting.
 
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
-/// Computes the total and the columns again, and compares them. Returns a sentence about the result.
+/// Computes the total and the columns of `[sums]` again, and compares them with the result. Returns a sentence about
+/// the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if a sum differs; [`Error::Limit`]; errors of reading; [`Error::Stopped`].

@@ -1,8 +1,8 @@
 //! An algorithm for tests: it uses everything that a job provides, and one line of Python can compute its results from
 //! the edges.
 //!
-//! The result `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). A unit of work is a block.
-//! Options change the result:
+//! The result `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index), where `d` is the degree. A
+//! unit of work is a block of rows. Options change the result:
 //!
 //! - `columns = true`: a column of each type contains the sum of the neighbours' degrees of every vertex. Every source
 //!   has a folder with a column that marks its neighbours.
@@ -72,12 +72,12 @@ const WEIGHTS: Key<Option<WeightSource>> = Key::new(
     |field, diagnostics| WeightSource::parse(field, diagnostics).map(Some),
 );
 
-/// Sums of the units that are finished so far. Only rank 0 has them.
+/// Sums of all units of work that are finished so far. Only rank 0 has them.
 #[derive(Default)]
 struct SumsProgress {
     total: u64,
     entries: u64,
-    /// Time of all units in nanoseconds, including units of earlier runs.
+    /// Time of all finished units of work in nanoseconds, including units of earlier runs.
     nanos: u64,
     done: HashSet<u64>,
     at_rows: Vec<u64>,
@@ -99,8 +99,8 @@ impl SumsProgress {
 }
 
 impl Sums {
-    /// Computes the missing units in rounds. In a round, each rank computes one unit. After each round, rank 0 calls
-    /// `keep` to save the new units.
+    /// Computes the missing units of work in rounds. In a round, each rank computes one unit. After each round, rank 0
+    /// calls `keep` to save the new units.
     fn units(
         &self,
         graph: &Graph,

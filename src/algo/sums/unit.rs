@@ -1,4 +1,4 @@
-//! Computes the sums of a unit from edges and their weights.
+//! Computes the sums of one unit of work of `[sums]`, from edges and their weights.
 
 use crate::algo::WeightSource;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::graph::ids::Vertex;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 
-/// A graph with the weights and degrees from which sums are computed.
+/// A graph with the edge weights and degrees from which `[sums]` computes its sums.
 pub(super) struct WeightedEdges<'a> {
     pub(super) graph: &'a Graph,
     pub(super) degrees: &'a [u32],
@@ -19,8 +19,8 @@ pub(super) struct WeightedEdges<'a> {
 }
 
 impl WeightedEdges<'_> {
-    /// Calls `each` for every edge in row `row` of `half`, with the other end of the edge and the weight (1 if the
-    /// graph has no weights).
+    /// Calls `each` for every edge in row `row` of `half`, with the other endpoint of the edge and its weight (1 if
+    /// edges have no weights).
     fn edges(&self, half: &BlockStore, row: u32, mut each: impl FnMut(u32, u64)) {
         let direction = self.graph.info.direction;
         match (self.weights, &self.ids) {
@@ -41,7 +41,7 @@ impl WeightedEdges<'_> {
         }
     }
 
-    /// Computes the sums of unit `number`.
+    /// Computes the sums of unit `number` of the work: the edges in one block of rows.
     pub(super) fn unit(&self, number: u64) -> Result<SumsUnit> {
         let block = self.graph.block_store.block(number as usize);
         let mut unit = SumsUnit { number, total: 0, nanos: 0, lengths: Vec::new(), at_rows: Vec::new() };
@@ -70,26 +70,26 @@ impl WeightedEdges<'_> {
     }
 }
 
-/// Sums of one unit: the total, and the sums for the rows at both ends of each edge.
+/// Sums of one unit of work: the total, and the sums for the rows at both endpoints of each edge.
 pub(super) struct SumsUnit {
     pub(super) number: u64,
     pub(super) total: u64,
-    /// Time that the unit took, in nanoseconds.
+    /// Time that the unit of work took, in nanoseconds.
     pub(super) nanos: u64,
-    /// Number of entries in each row.
+    /// Number of neighbours in each row of the unit's block.
     pub(super) lengths: Vec<u32>,
     pub(super) at_rows: Vec<(u64, u64)>,
 }
 
 impl SumsUnit {
-    /// Encodes the unit as 64-bit words.
+    /// Encodes the sums of a unit of work as 64-bit words.
     pub(super) fn words(&self) -> Vec<u64> {
         let head = [self.number, self.total, self.nanos, self.lengths.len() as u64];
         let lengths = self.lengths.iter().map(|&length| length.into());
         head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
     }
 
-    /// Decodes a unit from 64-bit words. Returns `None` if they do not encode a unit.
+    /// Decodes the sums of a unit of work from 64-bit words. Returns `None` if they do not encode a unit.
     pub(super) fn read(words: &[u64]) -> Option<SumsUnit> {
         let (&[number, total, nanos, rows], rest) = words.split_first_chunk()?;
         let (lengths, rest) = rest.split_at_checked(rows as usize)?;

@@ -1,15 +1,15 @@
-//! A barrier for threads that arrive every few microseconds. If the other threads take longer, a waiting thread
-//! sleeps and leaves its core to others.
+//! A barrier for threads that arrive every few microseconds. If the other threads take longer, a waiting thread sleeps
+//! and leaves its core to other threads.
 
 use crate::process::host::cores_at_hand;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time for which a waiting thread polls before it sleeps, if every thread has a core. Waking a thread takes about as
-/// long.
+/// Time for which a thread at the barrier polls before it sleeps, if every thread has a core. Waking a thread takes
+/// about as long.
 const AWAKE: Duration = Duration::from_micros(20);
-/// Number of polls between two readings of the clock.
+/// Number of times that a thread at the barrier polls between two readings of the clock.
 const POLLS: u32 = 16;
 
 /// A reusable barrier for a fixed number of threads.
@@ -18,14 +18,14 @@ pub struct Barrier {
     awake: Duration,
     arrived: AtomicUsize,
     round: AtomicU32,
-    /// Number of threads that sleep or are about to sleep.
+    /// Number of threads that sleep at the barrier or are about to sleep.
     sleepers: AtomicUsize,
     sleeping: Mutex<()>,
     woken: Condvar,
     left: AtomicBool,
 }
 
-/// A guard that reports a panic of its thread to the other threads.
+/// Guard that reports a panic of its thread to the other threads, so that they do not wait for it at the barrier.
 pub struct PanicGuard<'b>(&'b Barrier);
 
 impl Barrier {
@@ -44,7 +44,7 @@ impl Barrier {
         }
     }
 
-    /// Returns a guard that reports a panic of this thread, so that the other threads do not wait for it.
+    /// Returns a guard that reports a panic of this thread, so that the other threads do not wait for this thread.
     pub fn panic_guard(&self) -> PanicGuard<'_> {
         PanicGuard(self)
     }
@@ -64,8 +64,8 @@ impl Barrier {
         }
     }
 
-    /// Polls until all other threads have arrived, which ends round `round`, or until the polling time is over.
-    /// Returns true if the round ended.
+    /// Polls until all other threads have arrived at the barrier, which ends round `round`, or until the polling time
+    /// is over. Returns true if the round has ended.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;
@@ -84,7 +84,7 @@ impl Barrier {
         }
     }
 
-    /// Sleeps until all other threads have arrived, which ends round `round`.
+    /// Sleeps until all other threads have arrived at the barrier, which ends round `round`.
     fn sleep(&self, round: u32) {
         let mut sleeping = self.sleeping.lock();
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -121,8 +121,8 @@ mod tests {
     use super::*;
     use crate::algo::team::team;
 
-    /// Checks that no thread is a round ahead of another. Two threads poll at the barrier if there are two cores. 64
-    /// threads sleep at once on a machine with fewer cores.
+    /// Checks that the barrier never lets a thread get a round ahead of another. Two threads poll at the barrier if
+    /// there are two cores. 64 threads sleep at once on a machine with fewer cores.
     #[test]
     fn nobody_is_a_round_ahead() {
         for (threads, rounds) in [(2, 5000), (64, 50)] {

@@ -13,8 +13,8 @@ use crate::process::host::cores_at_hand;
 use crate::process::signals;
 use crate::process::threads::{join, spawn};
 
-/// Runs `work` on `threads` threads. `work` is called with the index of its thread, from 0 on. Index 0 is the calling
-/// thread. Returns when all threads have ended.
+/// Runs `work` on `threads` threads, one of which is the calling thread. `work` is called with the index of its thread;
+/// the calling thread has index 0. Returns when all threads have ended.
 ///
 /// # Errors
 /// [`crate::error::Error::Addresses`] if the operating system can't start another thread, and the first error of
@@ -23,7 +23,7 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
     gathered(threads, work).map(drop)
 }
 
-/// Runs `work` on `threads` threads like [`team`]. Returns the results in the order of the thread indices.
+/// Runs `work` on `threads` threads, like [`team`]. Returns the results of all threads in the order of thread indices.
 ///
 /// # Errors
 /// Errors of [`team`].
@@ -47,10 +47,10 @@ pub fn gathered<T: Send>(threads: usize, work: &(dyn Fn(usize) -> Result<T> + Sy
     })
 }
 
-/// Divides `items` items into parts of `part` items, and calls `find` with the range of each part, on `threads`
+/// Divides `items` items into parts of `part` items, and calls `find` with the index range of each part, on `threads`
 /// threads. If `find` returns a value for several parts, returns the value of the first of these parts in item order.
-/// The value does not depend on the number of threads. Parts after the first with a value are skipped if they have not
-/// begun.
+/// So the result does not depend on the number of threads. Once a part has a value, later parts are skipped if they
+/// have not begun.
 ///
 /// # Errors
 /// Errors of [`check_parts`].
@@ -64,10 +64,10 @@ pub fn first<T: Send>(
     Ok(checked.err())
 }
 
-/// Divides `items` items into parts of `part` items, and calls `check` with the range of each part and the state of
-/// the calling thread, which `state` creates. Returns the states of all threads. If `check` fails for several parts,
-/// returns the error of the first of these parts in item order. The error does not depend on the number of threads.
-/// Parts after the first failure are skipped if they have not begun.
+/// Divides `items` items into parts of `part` items, and calls `check` with the index range of each part and the state
+/// of the calling thread, which `state` creates. Returns the states of all threads. If `check` fails for several parts,
+/// returns the error of the first of these parts in item order. So the error does not depend on the number of threads.
+/// Once a part has failed, later parts are skipped if they have not begun.
 ///
 /// # Errors
 /// [`crate::error::Error::Addresses`] if the operating system can't start another thread;
@@ -101,14 +101,14 @@ pub fn check_parts<S: Send, F: Send>(
     Ok(first.map_or(Ok(states), |(_, found)| Err(found)))
 }
 
-/// Returns how many of `threads` threads take part in a search: at most two per core. More threads would only delay the
-/// others at every barrier.
+/// Returns how many of `threads` threads should take part in a search: at most two per core. More threads would only
+/// delay the others at every barrier.
 pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
 }
 
-/// Returns the range of items for thread `thread` (0-based), if `all` items are divided evenly among `threads`
-/// threads.
+/// Returns the index range of the items for thread `thread` (0-based), if `all` items are divided evenly among
+/// `threads` threads.
 pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
     all * thread / threads..all * (thread + 1) / threads
 }
@@ -117,47 +117,47 @@ pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
 pub struct WorkList<T>(Mutex<std::vec::IntoIter<T>>);
 
 impl<T> WorkList<T> {
-    /// Creates a queue of `items`.
+    /// Creates a work queue with the given items.
     pub fn new(items: Vec<T>) -> WorkList<T> {
         WorkList(Mutex::new(items.into_iter()))
     }
 
-    /// Takes the next item.
+    /// Takes the next item from the queue; `None` if the queue is empty.
     pub fn take(&self) -> Option<T> {
         self.0.lock().next()
     }
 }
 
-/// A division of items into parts, which threads take one at a time.
+/// A division of items into parts. Threads take the parts one at a time.
 pub struct Parts<'c> {
-    /// Number of items that were taken; used if `shared` is `None`.
+    /// Number of items that threads of this process have taken; used if `shared` is `None`.
     taken: AtomicU64,
-    /// Counter of the items that were taken, shared by all MPI processes that divide the items among them.
+    /// Number of items that were taken by all MPI processes, if they divide the items among each other.
     shared: Option<&'c AtomicU64>,
     total: usize,
     part: usize,
 }
 
 impl<'c> Parts<'c> {
-    /// Divides `total` items into parts of `part` items.
+    /// Divides `total` items into parts of `part` items for the threads of this process.
     pub fn new(total: usize, part: usize) -> Parts<'static> {
         Parts { taken: AtomicU64::new(0), shared: None, total, part }
     }
 
-    /// Divides `total` items into parts of `part` items for several MPI processes. `taken` counts the items that any
-    /// process has taken. It must be zero at first.
+    /// Divides `total` items into parts of `part` items for several MPI processes. `taken`, in memory that they share,
+    /// counts the items that any process has taken. It must be zero at first.
     pub fn shared(taken: &'c AtomicU64, total: usize, part: usize) -> Parts<'c> {
         Parts { shared: Some(taken), ..Parts::new(total, part) }
     }
 
-    /// Takes the next part. Returns the range of its items, which is empty if no items are left.
+    /// Takes the next part. Returns the index range of its items, which is empty if no items are left.
     pub fn take(&self) -> Range<usize> {
         let taken = self.shared.unwrap_or(&self.taken);
         let first = (taken.fetch_add(self.part as u64, Ordering::Relaxed) as usize).min(self.total);
         first..(first + self.part).min(self.total)
     }
 
-    /// Takes parts and calls `work` with each of them, until no items are left or `work` fails.
+    /// Takes parts and calls `work` with the index range of each of them, until no items are left or `work` fails.
     ///
     /// # Errors
     /// The first error of `work`.

@@ -1,45 +1,44 @@
-//! Decides which rounds of a search are narrow. A narrow round has so few edges that one thread does it alone while the
-//! others sleep.
+//! Decides which rounds of a search one thread does alone, while the others sleep. These are rounds with few edges.
 //!
-//! A round of few edges takes less time than the threads need to meet at a barrier. The threshold depends on the
-//! machine. Threads that share their cores with others wait for milliseconds, and threads with cores of their own
-//! wait for a microsecond. So the time of rounds by one thread is compared with the time of rounds by all. The result
-//! of a search does not depend on the choice.
+//! A round with few edges takes less time than the threads need to meet at a barrier. What counts as few depends on the
+//! machine. At a barrier, threads that share their cores with others wait for milliseconds, and threads with cores of
+//! their own wait for a microsecond. So the time of rounds by one thread is compared with the time of rounds by all.
+//! The result of a search does not depend on the choice.
 
 use crate::process::host::cores_at_hand;
 use std::time::Instant;
 
-/// Number of edges below which a round is always done by one thread, if every thread has a core.
+/// Number of edges below which one thread always does a round of a search alone, if every thread has a core.
 pub const LEAST: u64 = 1 << 11;
-/// Minimum number of edges with which a round is always done by all threads, if every thread has a core.
+/// Minimum number of edges with which all threads always do a round of a search together, if every thread has a core.
 const MOST: u64 = 1 << 16;
-/// Number of edges below which a round is not timed, because reading the clock would noticeably prolong it.
+/// Number of edges below which a round of a search is not timed, because reading the clock would noticeably prolong it.
 const TIMED: u64 = LEAST / 4;
 /// Maximum number of rounds by all threads whose total time is compared with the estimated time of one thread.
 const WINDOW: u32 = 32;
 /// Tolerance in seconds: all threads together are too slow if up to [`WINDOW`] of their rounds take longer than the
 /// estimated time of one thread by more than this.
 const SLACK: f64 = 1e-4;
-/// Number of rounds that one thread does alone to measure its time per edge.
+/// Number of rounds that one thread does alone so that its time per edge is known.
 const TRIAL: u32 = 8;
-/// Minimum and maximum number of rounds that one thread does alone after all threads together were too slow. The
-/// number doubles whenever they are too slow again.
+/// Minimum and maximum number of rounds that one thread does alone after all threads together were too slow. The number
+/// doubles whenever they are too slow again.
 const ALONE: [u32; 2] = [64, 1 << 16];
 
-/// Measures the rounds of a search and decides which rounds one thread does alone. Only the first thread of the team
+/// Measures the rounds of a search, and decides which rounds one thread does alone. Only the first thread of the team
 /// uses it.
 pub struct SerialPolicy {
-    /// Number of threads per core, rounded up. The time of a barrier grows in proportion to it.
+    /// Number of threads per core, rounded up. The time that threads spend at a barrier is proportional to it.
     share: u64,
-    /// Estimated seconds per edge of a round by one thread, near the median of the measurements.
+    /// Estimated time per edge of a round by one thread, in seconds, near the median of the measurements.
     of_edge: Option<f64>,
-    /// Rounds that all threads did since the last decision, with their edges and seconds.
+    /// The rounds that all threads did together since the last decision: their number, edges and seconds.
     together: Window,
-    /// Number of rounds that one thread still has to do alone, although they have enough edges for all threads.
+    /// Number of further rounds that one thread does alone, although they have enough edges for all threads.
     alone: u32,
-    /// Number of rounds that one thread will do alone the next time that all threads together are too slow.
+    /// Number of rounds that one thread will do alone when all threads together are too slow the next time.
     next: u32,
-    /// The round that is being timed, if any.
+    /// The round of the search that is being timed, if any.
     round: Option<Round>,
 }
 
@@ -50,7 +49,7 @@ struct Window {
     seconds: f64,
 }
 
-/// A round that is in progress.
+/// A round of a search that is being timed.
 struct Round {
     edges: u64,
     is_alone: bool,
@@ -58,7 +57,7 @@ struct Round {
 }
 
 impl SerialPolicy {
-    /// Creates the policy for a search with `threads` threads.
+    /// Creates the policy for a search by `threads` threads.
     pub fn new(threads: usize) -> SerialPolicy {
         SerialPolicy::of(threads.div_ceil(cores_at_hand()) as u64)
     }
@@ -67,7 +66,7 @@ impl SerialPolicy {
         SerialPolicy { share, of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
     }
 
-    /// Returns the minimum number of edges of a round in which all threads take part.
+    /// Returns the minimum number of edges of a round that all threads should do together.
     pub fn bound(&self) -> u64 {
         if self.alone > 0 { self.most() } else { self.least() }
     }
@@ -80,8 +79,8 @@ impl SerialPolicy {
         MOST * self.share
     }
 
-    /// Ends the timing of the previous round, and begins a round of `edges` edges. One thread does the round if
-    /// `is_alone`, otherwise all threads do.
+    /// Ends the timing of the previous round, and begins a round of `edges` edges. If `is_alone` is true, one thread
+    /// does the round, otherwise all threads do.
     pub fn begin(&mut self, edges: u64, is_alone: bool) {
         let is_timed = (TIMED..self.most()).contains(&edges);
         if !is_timed && self.round.is_none() {
@@ -124,8 +123,8 @@ impl SerialPolicy {
 mod tests {
     use super::*;
 
-    /// Simulates `count` rounds of `edges` edges. `seconds` contains the time of a round by one thread, and by all
-    /// threads. Returns the number of rounds that one thread did alone.
+    /// Simulates `count` rounds of `edges` edges each. `seconds` contains the time of a round by one thread, and its
+    /// time by all threads. Returns the number of rounds that one thread did alone.
     fn rounds(policy: &mut SerialPolicy, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
         let mut alone = 0;
         for _ in 0..count {

@@ -1,5 +1,5 @@
-//! The distinct edges of an input, for a check. The endpoints of an edge are identified by their rows in result
-//! columns.
+//! A list of the distinct edges of an input, for a check of results. The endpoints of an edge are identified by their
+//! rows in result columns.
 
 use super::reread::Ids;
 use super::{EdgeSource, Results};
@@ -11,15 +11,15 @@ use crate::results::read::READING;
 use parking_lot::Mutex;
 use rayon::slice::ParallelSliceMut;
 
-/// Number of edges that a thread collects before it locks the list.
+/// Number of edges that a thread collects before it locks the list of edges.
 const BATCH: usize = 1 << 10;
-/// Size of an edge in the list, in bytes.
+/// Size of an edge in the list of edges, in bytes.
 const EDGE: u64 = 8;
-/// Minimum capacity of a list, in edges.
+/// Minimum capacity of a list of edges, in edges.
 const LEAST: u64 = 1 << 10;
-/// Inverse of the smallest fraction of all edges for which a list must have capacity. If a list is too small for all
-/// edges, the edges are read partition by partition, and the input is read once per partition. With the smallest list
-/// there are 2 · `LEAST_SHARE` partitions.
+/// Inverse of the smallest fraction of all edges for which a list of edges must have capacity. If a list is too small
+/// for all edges, the input is read several times, and each pass collects one partition of the edges. With the smallest
+/// list, there are 2 · `LEAST_SHARE` partitions.
 const LEAST_SHARE: u64 = 64;
 
 /// Edges as 64-bit words, in ascending order and without repeats. Each check defines what the upper and the lower 32
@@ -30,35 +30,37 @@ pub(in crate::algo) struct EdgeList {
 }
 
 impl EdgeList {
-    /// Returns the size in bytes of a list with capacity for `edges` distinct edges, which `threads` threads collect.
+    /// Returns the size, in bytes, of a list of edges with capacity for `edges` distinct edges, which `threads` threads
+    /// collect.
     pub(in crate::algo) fn bytes(edges: u64, threads: usize) -> u64 {
         EDGE * (edges + LEAST + (BATCH * threads.max(1)) as u64)
     }
 
-    /// Returns the minimum size in bytes of a list through which `edges` distinct edges are read partition by
-    /// partition.
+    /// Returns the minimum size, in bytes, of a list of edges, if it contains one partition of `edges` distinct edges
+    /// at a time.
     pub(in crate::algo) fn least_bytes(edges: u64, threads: usize) -> u64 {
         EdgeList::bytes(edges / LEAST_SHARE, threads)
     }
 
-    /// Returns the size in bytes of a list for all edges of a graph, with `words` words per edge. The list has 25 %
-    /// more capacity, for repeated edges.
+    /// Returns the size, in bytes, of a list for all edges of a graph, with `words` 64-bit words per edge. The list has
+    /// 25 % more capacity, for repeated edges.
     pub(in crate::algo) fn bytes_of_graph(results: &Results<'_>, words: u64) -> u64 {
         EdgeList::bytes(words * (results.stored.edges + results.stored.edges / 4), results.threads)
     }
 
-    /// Returns the size in bytes of a list with a word for each endpoint of every edge of a graph. In a directed
-    /// graph, each edge has only one word.
+    /// Returns the size, in bytes, of a list with a 64-bit word for each endpoint of every edge of a graph. In a
+    /// directed graph, each edge has only one word.
     pub(in crate::algo) fn bytes_of_rows(results: &Results<'_>) -> u64 {
         EdgeList::bytes_of_graph(results, if results.info.direction == Direction::Undirected { 2 } else { 1 })
     }
 
-    /// Returns the total size in bytes of the batches that `threads` threads collect before they lock the list.
+    /// Returns the total size, in bytes, of the edges that `threads` threads collect before they lock the list of
+    /// edges.
     pub(in crate::algo) fn batch_bytes(threads: usize) -> u64 {
         EDGE * (BATCH * threads.max(1)) as u64
     }
 
-    /// Creates an empty list of at most `bytes` bytes.
+    /// Creates an empty list of edges of at most `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -67,15 +69,15 @@ impl EdgeList {
         Ok(EdgeList { words: budget.zeroed(edges, "edges to verify by (8 bytes each)")?, len: 0 })
     }
 
-    /// Returns the number of partitions into which `edges` distinct edges must be divided, so that a partition fills
+    /// Returns the number of partitions into which `edges` distinct edges must be divided, so that one partition fills
     /// about half of the list.
     pub(in crate::algo) fn parts(&self, edges: u64) -> u64 {
         (2 * edges).div_ceil(self.words.len() as u64).max(1)
     }
 
-    /// Checks that free memory is large enough for a check, which takes memory for `lists` lists of all edges of the
-    /// rows, for reading the edges and `columns` columns, and for `others` more bytes. Otherwise returns an error that
-    /// says how much memory the check takes.
+    /// Returns an error if free memory is too small for a check. The check takes memory for `lists` lists of all edges,
+    /// for reading the edges and `columns` result columns, and for `others` more bytes. The error says how much memory
+    /// it takes.
     pub(in crate::algo) fn check_room(
         edges: &EdgeSource<'_>,
         results: &Results<'_>,
@@ -85,8 +87,8 @@ impl EdgeList {
         results.check_room(lists * EdgeList::bytes_of_rows(results) + reading + others)
     }
 
-    /// Collects the entries of all rows in direction `way`. A word has the vertex of the row in its upper half, and a
-    /// neighbour in its lower half.
+    /// Collects the neighbours of all vertices in direction `way`. A 64-bit word has the row of the vertex in its upper
+    /// half, and the row of a neighbour in its lower half.
     ///
     /// # Errors
     /// [`Error::Limit`]; errors of [`Self::collect`].
@@ -109,8 +111,8 @@ impl EdgeList {
         Ok(list)
     }
 
-    /// Returns the row offsets of a list that [`Self::of_rows`] returned: the index of the first entry of each of
-    /// `rows` rows, followed by the end of the last row.
+    /// Returns the index of the first neighbour of each of `rows` vertices in a list that [`Self::of_rows`] returned,
+    /// followed by the length of the list.
     ///
     /// # Errors
     ///
@@ -122,12 +124,12 @@ impl EdgeList {
         Ok(starts)
     }
 
-    /// Returns the edges in ascending order.
+    /// Returns the edges of the list as 64-bit words in ascending order.
     pub(in crate::algo) fn edges(&self) -> &[u64] {
         &self.words[..self.len]
     }
 
-    /// Moves the edges of a batch to the list. Drops repeated edges if the list is full.
+    /// Moves the edges in `batch` to the list. Drops repeated edges if the list is full.
     fn add(&mut self, batch: &mut Vec<u64>) -> Result<()> {
         if self.len + batch.len() > self.words.len() {
             self.drop_repeats();
@@ -169,8 +171,8 @@ impl EdgeList {
     }
 
     /// Replaces the contents of the list by partition `part` of `parts` of the input's edges. A hash assigns each edge
-    /// to a partition. A word has the head's row in result columns in its upper half, and the tail's row in its lower
-    /// half. In an undirected graph, the endpoint with the smaller row counts as the tail.
+    /// to a partition. A 64-bit word has the head's row in result columns in its upper half, and the tail's row in its
+    /// lower half. In an undirected graph, the endpoint in the smaller row counts as the tail.
     ///
     /// # Errors
     /// Errors of [`Self::collect`].

@@ -1,5 +1,5 @@
-//! Checks of stored results: the data with which a task checks its results, and the verdict. `reread` reads the ids and
-//! edges of an input again, and `edge_list` stores distinct edges in memory.
+//! Checks of stored results: the data with which a task checks its results, and the outcomes of the checks. `reread`
+//! reads the ids and edges of an input again, and `edge_list` stores distinct edges in memory.
 
 pub mod edge_list;
 pub mod plain_search;
@@ -30,16 +30,16 @@ use std::sync::Arc;
 /// Number of rows of a result column between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
-/// Source of the edges of a graph for a check.
+/// Where a check reads the edges of a graph.
 pub enum EdgeSource<'a> {
-    /// The input, as it is now.
+    /// The input of the job, as it is now.
     Input(&'a Input),
-    /// The blocks of a prepared graph, whose input this job does not read.
+    /// The blocks of a prepared graph, if the job does not read the input of that graph.
     Blocks(&'a Graph),
 }
 
 impl EdgeSource<'_> {
-    /// Returns the host memory in bytes for a pass over the edges with `threads` threads.
+    /// Returns the host memory, in bytes, that a pass over the edges with `threads` threads takes.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         match self {
             EdgeSource::Input(input) => input.scratch_bytes(threads),
@@ -47,7 +47,7 @@ impl EdgeSource<'_> {
         }
     }
 
-    /// Returns the name of the source for messages: "the input" or "the blocks".
+    /// Returns the name of the source of edges for messages: "the input" or "the blocks".
     pub fn name(&self) -> &'static str {
         match self {
             EdgeSource::Input(_) => "the input",
@@ -62,15 +62,15 @@ pub struct Results<'a> {
     pub workdir: &'a Path,
     /// Statistics of the input, which the step `ingest` recorded.
     pub info: &'a InputInfo,
-    /// Statistics of the stored blocks of the graph.
+    /// Statistics of the blocks in which the graph is stored.
     pub stored: &'a StoreInfo,
-    /// The files of the task, by their paths in the workdir.
+    /// The result files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// Whether the last trial is finished. Only the last trial writes columns.
+    /// Whether the last trial of the task is finished. Only the last trial writes result columns.
     pub done: bool,
     /// The edges of the graph, or a sentence that says why they are not available.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
-    /// The ids of the input if they are strings, from the file `out/ids.txt`.
+    /// The ids of the input, from the file `out/ids.txt`, if they are strings.
     pub names: Option<Arc<NameFile>>,
     /// Budget of host memory for the checks.
     pub budget: &'a Budget,
@@ -79,7 +79,7 @@ pub struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Returns the edges against which columns are checked, or a sentence that says why columns can't be checked.
+    /// Returns the edges against which result columns are checked, or a sentence that says why they can't be checked.
     pub fn edges_for_columns(&self) -> std::result::Result<&EdgeSource<'a>, String> {
         match &self.edges {
             _ if !self.done => Err("no column is written yet: the job is not done".into()),
@@ -88,7 +88,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns an error if less than `needed` bytes are free. The error says how much memory a check needs.
+    /// Returns an error if less than `needed` bytes of memory are free. The error says how much memory a check needs.
     pub fn check_room(&self, needed: u64) -> std::result::Result<(), String> {
         match needed > self.budget.free() {
             true => Err(format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed))),
@@ -126,8 +126,8 @@ impl<'a> Results<'a> {
         Ok(values)
     }
 
-    /// Checks that every value of a column equals the value that `expected` returns for its row. Rows before the first
-    /// vertex must contain `missing`. `what` describes the expected values in error messages.
+    /// Checks that every value of a result column equals the value that `expected` returns for its row. Rows before the
+    /// first vertex must contain `missing`. `what` describes the expected values in error messages.
     ///
     /// # Errors
     /// [`Error::Validation`] for the first value that differs; errors of [`Self::column`]; [`Error::Stopped`].
@@ -152,13 +152,13 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    /// Calls `edge` for every edge except self-loops, with the rows of its endpoints in result columns; in a directed
-    /// graph, the tail comes first. Several threads call `edge`, each with its own copy of `state`. Returns these
-    /// states.
+    /// Calls `edge` for every edge except self-loops, with the rows of its endpoints in result columns. In a directed
+    /// graph, the tail comes first. Several threads call `edge`, each with its own copy of `state`. Returns the copies
+    /// of all threads.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;
-    /// [`Error::Limit`]; [`Error::Stopped`].
+    /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading the edges and
+    /// of `edge`; [`Error::Limit`]; [`Error::Stopped`].
     pub fn each_edge<S: Clone + Send + Sync>(
         &self,
         edges: &EdgeSource<'_>,
@@ -191,16 +191,16 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Finds the file of the column `path` if the column has a file of its own. Returns the file's format and its path
-    /// in the workdir, or `None` if there is no such file.
+    /// Finds the file of the result column `path` if the column has a file of its own. Returns the file's format and
+    /// its path in the workdir, or `None` if there is no such file.
     pub fn own_file(&self, path: &str) -> Option<(OutputFormat, String)> {
         let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
         let mut files = formats.map(|format| (format, format!("{path}.{}", format.ending()))).into_iter();
         files.find(|(_, file)| self.outputs.contains_key(file))
     }
 
-    /// Finds the file in which the task wrote the column `path`: a file of its own, or a table of several columns.
-    /// Returns the file's format and its path in the workdir, or `None` if there is no such file.
+    /// Finds the file in which the task wrote the result column `path`: a file of its own, or a table of several
+    /// columns. Returns the file's format and its path in the workdir, or `None` if there is no such file.
     pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
         self.own_file(path).or_else(|| {
             // A Parquet table contains all columns of a source or of the task.
@@ -221,31 +221,31 @@ impl<'a> Results<'a> {
 pub struct ListResults<'a> {
     /// Path of the workdir.
     pub workdir: &'a Path,
-    /// The files of the task, by their paths in the workdir.
+    /// The result files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// Whether the last trial is finished. Only the last trial writes the list ranks of the elements.
+    /// Whether the last trial of the task is finished. Only the last trial writes the list ranks of the elements.
     pub done: bool,
-    /// The list, or a sentence that says why it is not available.
+    /// The linked list, or a sentence that says why it is not available.
     pub list: std::result::Result<&'a List, String>,
 }
 
 /// The saved progress of a task: a journal or a checkpoint whose checksums are intact.
 pub struct StoredUnits<'a> {
-    /// Path of the file.
+    /// Path of the journal or checkpoint.
     pub path: &'a Path,
-    /// Number of vertices with an edge, or of elements if the task reads a list.
+    /// Number of vertices with an edge, or of elements if the task's input is a list.
     pub vertices: u64,
-    /// Number of units (steps of progress) in a complete trial.
+    /// Number of units of work in a complete trial.
     pub total: u64,
-    /// Contents of the file.
+    /// Contents of the journal or checkpoint.
     pub content: UnitsContent<'a>,
 }
 
 impl StoredUnits<'_> {
-    /// Returns the checkpoint of a task that has no journal.
+    /// Returns the saved checkpoint, for a task that has no journal.
     ///
     /// # Errors
-    /// [`Error::Validation`] for a journal.
+    /// [`Error::Validation`] if the saved progress is a journal.
     pub fn checkpoint(&self) -> Result<&Saved> {
         match self.content {
             UnitsContent::Checkpoint(saved) => Ok(saved),
@@ -256,32 +256,32 @@ impl StoredUnits<'_> {
 
 /// Contents of a journal or of a checkpoint.
 pub enum UnitsContent<'a> {
-    /// The records of a journal, one for each unit.
+    /// The records of a journal, one for each finished unit of work.
     Records(&'a [Record]),
-    /// A checkpoint.
+    /// The contents of a checkpoint.
     Checkpoint(&'a Saved),
 }
 
-/// The outcome of a check.
+/// The outcome of a check of stored results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckOutcome {
-    /// Outcome: the check passed.
+    /// The check passed.
     Ok,
-    /// Outcome: the check failed.
+    /// The check failed.
     Failed,
-    /// Outcome: the check could not be performed.
+    /// The check could not be performed.
     Skipped,
-    /// No outcome: the entry is a remark that applies to all other checks.
+    /// Not the outcome of a check, but a remark that applies to all other checks.
     Warning,
 }
 
-/// A check and its outcome.
+/// A check of stored results, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was checked.
+    /// Description of what was checked.
     pub what: String,
-    /// Outcome of the check.
+    /// Outcome of the check: whether it passed.
     pub outcome: CheckOutcome,
     /// Result of the check, in words.
     pub found: String,
@@ -301,9 +301,9 @@ impl fmt::Display for Check {
 
 type OnCheck<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
 
-/// The checks recorded so far. Each is passed to a callback as soon as it is recorded.
+/// The checks of stored results so far, with their outcomes. Each is passed to a callback as soon as it is recorded.
 pub struct Verdict<'a> {
-    /// The checks in order.
+    /// The checks in the order in which they were recorded.
     pub checks: Vec<Check>,
     on_check: OnCheck<'a>,
     first: Option<Error>,
@@ -316,8 +316,8 @@ impl<'a> Verdict<'a> {
         Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
-    /// Appends the check `what` to the verdict. `found` is a sentence about the result, or the error that says what is
-    /// wrong. [`Error::Stopped`] is returned to the caller instead.
+    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong.
+    /// [`Error::Stopped`] is returned to the caller instead.
     ///
     /// # Errors
     /// Errors of the callback; [`crate::Error::Stopped`].
@@ -337,7 +337,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Appends the check `what` to the verdict as one that could not be performed, with the reason `why`.
+    /// Records the check `what` as one that could not be performed. `why` is the reason.
     ///
     /// # Errors
     /// Errors of the callback.
@@ -345,7 +345,7 @@ impl<'a> Verdict<'a> {
         self.add(what, CheckOutcome::Skipped, why.into())
     }
 
-    /// Appends a remark about all other checks to the verdict.
+    /// Records a remark that applies to all other checks.
     ///
     /// # Errors
     /// Errors of the callback.

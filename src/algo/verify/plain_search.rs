@@ -5,26 +5,26 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Number of items (vertices, edges or rows) between two checks for POSIX signals.
+/// Number of vertices, edges or rows that a check processes between two checks for signals.
 pub(in crate::algo) const STRIDE: usize = 1 << 16;
 /// Distance of an unreached vertex.
 const UNREACHED: u32 = u32::MAX;
 
-/// Breadth-first search with a queue of vertices.
+/// Breadth-first search with a queue of vertices, on one thread.
 pub(in crate::algo) struct PlainSearch<'e> {
     /// The edges in ascending order. An edge is a 64-bit word: the tail in the upper half, the head in the lower half.
     edges: &'e [u64],
-    /// Index of the first edge of each vertex.
+    /// Index of the first edge of each vertex in the list of edges.
     starts: Buffer<u64>,
-    /// Distance of each vertex in the last search.
+    /// Distance of each vertex from the source of the last search.
     pub distances: Buffer<u32>,
     queue: Buffer<u32>,
     reached: usize,
 }
 
 impl<'e> PlainSearch<'e> {
-    /// Prepares searches along the edges of a list that [`EdgeList::of_rows`] returned. `purpose` is the purpose of
-    /// their memory, 8 bytes per vertex, for error messages.
+    /// Prepares searches along the edges of a list that [`EdgeList::of_rows`] returned. `purpose` describes, for error
+    /// messages, what the memory of the searches (8 bytes per vertex) is for.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -36,8 +36,8 @@ impl<'e> PlainSearch<'e> {
         Ok(PlainSearch { edges, starts, distances, queue, reached: 0 })
     }
 
-    /// Searches from `source`. Calls `visit(v, w, is_first)` for each edge from a vertex `v` to a vertex `w` of the
-    /// next level. `is_first` says whether it is the first such edge to `w`.
+    /// Searches breadth-first from `source`. Calls `visit(v, w, is_first)` for each edge from a vertex `v` to a vertex
+    /// `w` of the next level. `is_first` says whether it is the first such edge to `w`.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -73,13 +73,13 @@ impl<'e> PlainSearch<'e> {
         &self.queue[..self.reached]
     }
 
-    /// Yields the out-neighbours of vertex `v` that the last search reached from `v`: those of the next level.
+    /// Yields the out-neighbours of vertex `v` that are one level after `v` in the last search.
     pub fn successors(&self, v: usize) -> impl Iterator<Item = usize> {
         heads(self.edges, &self.starts, v).filter(move |&w| self.distances[w] == self.distances[v] + 1)
     }
 }
 
-/// Yields the heads of the edges whose tail is `v`.
+/// Yields the heads of all edges whose tail is `v`.
 fn heads<'e>(edges: &'e [u64], starts: &[u64], v: usize) -> impl Iterator<Item = usize> + use<'e> {
     edges[starts[v] as usize..starts[v + 1] as usize].iter().map(|&edge| edge as u32 as usize)
 }

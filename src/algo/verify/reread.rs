@@ -1,5 +1,5 @@
-//! Reads the edges of an input again to check results. Collects the ids that determine the order of columns, and
-//! statistics of the graph.
+//! Reads the edges of an input again to check results. Collects statistics of the graph, and checks the list of ids
+//! that determines the order of result columns.
 
 use super::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
@@ -13,35 +13,35 @@ use crate::store::map::Mapped;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Maps the input's ids to rows of result columns, and back.
+/// Mapping between the ids of the input and the rows of result columns.
 pub struct Ids {
     list: List,
-    /// The strings of `out/ids.txt`, if ids are strings.
+    /// The string ids in `out/ids.txt`, if ids are strings.
     names: Option<Arc<NameFile>>,
     first_id: FirstId,
-    /// Number of rows of a column: one for each vertex, including isolated ones.
+    /// Number of rows of a result column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap with one bit per row of [`List::Read`] or, if ids are strings, per row of `out/ids.txt`. A bit is set
-    /// once an edge of the input has the id in this row as an endpoint. Empty for other ids.
+    /// Bitmap with one bit per row of the list of ids: sparse ids from `out/ids.npy`, or string ids. A bit is set once
+    /// an edge of the input has the id in this row as an endpoint. Empty for other ids.
     seen: Buffer<AtomicU32>,
 }
 
-/// Mapping from rows to raw ids.
+/// Mapping from rows of result columns to raw ids (as readers of the input return them).
 enum List {
-    /// Dense ids: the row is the raw id itself.
+    /// Ids are dense: the row is the raw id itself.
     Dense,
-    /// No list of ids: ids are sparse, but no column is read.
+    /// Ids are sparse, but no list of ids is read, because no result column is read.
     Unlisted,
-    /// The sparse ids of `out/ids.npy`, ascending.
+    /// Ids are sparse. They are listed in `out/ids.npy`, in ascending order.
     Read(Buffer<u64>),
-    /// The sparse ids of a prepared graph, ascending.
+    /// Ids are sparse. They are listed in a file of a prepared graph, in ascending order.
     Stored(Mapped),
 }
 
 impl Ids {
-    /// Opens the ids that determine the order of the columns in `results`. If ids are sparse, checks `out/ids.npy`
-    /// against the ids of a prepared graph. If there is no prepared graph, [`Tally`] checks it against the edges of the
-    /// input.
+    /// Opens the ids that determine the order of the result columns in `results`. If ids are sparse, checks
+    /// `out/ids.npy` against the ids of a prepared graph. If there is no prepared graph, [`Tally`] checks the file
+    /// against the edges of the input.
     ///
     /// # Errors
     /// [`Error::Validation`] if `out/ids.npy` does not list the ids of the graph; [`Error::Limit`]; read errors.
@@ -96,7 +96,7 @@ impl Ids {
         Ok(ids)
     }
 
-    /// Returns the ids for a result without columns. No list of ids is read.
+    /// Returns the ids for a result without columns, without reading a list of ids.
     ///
     /// # Errors
     /// None in practice.
@@ -124,8 +124,8 @@ impl Ids {
         }
     }
 
-    /// Returns the row, in result columns, of a raw id (the id of an edge's endpoint, as readers deliver it). Returns
-    /// `None` if the id has no row.
+    /// Returns the row, in result columns, of the raw id `raw`: an endpoint of an edge, as readers of the input return
+    /// it. Returns `None` if the id has no row.
     pub fn row(&self, raw: u64) -> Option<u64> {
         match self.sparse() {
             Some(ids) => ids.binary_search(&raw).ok().map(|row| row as u64),
@@ -133,15 +133,15 @@ impl Ids {
         }
     }
 
-    /// Returns the id with the same 64 bits as `number`, a value in an i64 column of ids. Returns `None` if `number`
-    /// is negative and not an id of the input. Also returns `None` for -1 if `reached` is false, because the vertex
-    /// with this value then has no id in the column.
+    /// Returns the id that `number`, a value in an i64 result column of ids, represents. A negative number represents
+    /// the id with the same 64 bits, if the input has this id; otherwise returns `None`. Also returns `None` for -1 if
+    /// `reached` is false, because -1 then marks an unreached vertex.
     pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
         let id = InputId::Number(number as u64);
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
     }
 
-    /// Returns the input id of the vertex whose results are in row `row` of a column.
+    /// Returns the input id of the vertex in row `row` of result columns.
     pub fn id(&self, row: u64) -> InputId {
         match self.names.as_ref().and_then(|names| names.lines().get(row)) {
             Some(name) => InputId::of_bytes(name, row),
@@ -149,24 +149,25 @@ impl Ids {
         }
     }
 
-    /// Returns the number that stands for the vertex in row `row` in result columns that contain ids.
+    /// Returns the number with which result columns of ids represent the vertex in row `row`.
     pub fn number(&self, row: u64) -> u64 {
         self.raw(row).0.wrapping_add(self.first_id.0)
     }
 
-    /// Returns the row label that precedes the value of a row in a text column. Messages use it as the name of the
+    /// Returns the id that a text column contains next to the value of row `row`. Messages use it as the name of the
     /// vertex in the row.
     pub fn label(&self, row: u64) -> RowId<'_> {
         let name = self.names.as_ref().and_then(|names| names.lines().get(row));
         name.map_or_else(|| RowId::Number(self.number(row)), RowId::Name)
     }
 
-    /// Returns the raw id, as readers deliver it, of the vertex in row `row`.
+    /// Returns the raw id, as readers of the input return it, of the vertex in row `row` of result columns.
     pub fn raw(&self, row: u64) -> RawId {
         RawId(self.sparse().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
     }
 
-    /// Sets the bit of row `row` in the bitmap `seen`. Called when an edge of the input ends at the vertex of this row.
+    /// Sets the bit of row `row` in the bitmap `seen`. It is called when the vertex in this row is an endpoint of an
+    /// edge of the input.
     fn mark(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);
@@ -176,8 +177,8 @@ impl Ids {
         }
     }
 
-    /// Returns the first id that is not an endpoint of any edge of the input. Only sparse ids from `out/ids.npy` and
-    /// string ids are checked. Returns `None` if there is no such id or if ids are not checked.
+    /// Returns the first listed id that is not an endpoint of any edge of the input; `None` if there is no such id.
+    /// Only string ids and the sparse ids in `out/ids.npy` are checked; for other ids, returns `None`.
     fn first_unused(&self) -> Option<InputId> {
         let rows = match (&self.list, &self.names) {
             (List::Read(ids), _) => ids.len(),
@@ -188,25 +189,25 @@ impl Ids {
         (0..rows).find(lacks).map(|row| self.id(row as u64))
     }
 
-    /// Returns the path of the file that lists the ids.
+    /// Returns the path of the file that lists the ids, in the workdir.
     fn file(&self) -> &'static str {
         if self.names.is_some() { NAMES } else { IDS }
     }
 }
 
-/// Statistics of the edges that one thread reads.
+/// Statistics of the edges that one thread has read again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
     loops: u64,
-    /// Largest raw id among these edges.
+    /// Largest raw id of an endpoint of these edges.
     largest: Option<u64>,
-    /// An id that occurs in an edge but has no row, if any.
+    /// A raw id that occurs in an edge but has no row in result columns, if any.
     unknown: Option<u64>,
 }
 
 impl Tally {
-    /// Adds the edge between the raw ids `ends` to the statistics. Returns the rows of both endpoints. Returns `None`
-    /// for a self-loop, or if an endpoint has no row.
+    /// Adds the edge between the raw ids `ends` to the statistics. Returns the rows, in result columns, of both
+    /// endpoints. Returns `None` for a self-loop, or if an endpoint has no row.
     #[inline]
     pub fn edge(&mut self, ids: &Ids, ends: [u64; 2]) -> Option<[u64; 2]> {
         let [u, v] = ends;
@@ -226,7 +227,8 @@ impl Tally {
         }
     }
 
-    /// Compares the statistics of all threads with those in `info`, which the job recorded when it read `input`.
+    /// Compares the statistics of the edges that all threads have read with `info`, which the job recorded when it
+    /// first read `input`.
     ///
     /// # Errors
     /// [`Error::Input`] if the checksum of the input has changed; [`Error::Validation`] if a number differs.

@@ -177,8 +177,8 @@ pub(super) fn run_single<T>(
     Ok((done, ExchangeTraffic { seconds: started.elapsed().as_secs_f64(), ..ExchangeTraffic::default() }))
 }
 
-/// Runs an exchange on one of several ranks, with one thread that runs `work` and several threads that receive
-/// messages. Messages go through shared memory if all ranks are on one machine, else through MPI.
+/// Runs an exchange of messages on one of several ranks, with one thread that runs `work` and several threads that
+/// receive messages. Messages go through shared memory if all ranks are on one machine, else through MPI.
 pub(super) fn run_among<T: Send>(
     ranks: &Ranks,
     limits: MessageLimits,

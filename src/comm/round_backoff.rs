@@ -50,7 +50,7 @@ impl RoundBackoff {
         self.spins *= AWAKE;
     }
 
-    /// Restarts the back-off after progress was made.
+    /// Restarts the back-off with polls without pause. It must be called when a wait made progress.
     pub(super) fn reset(&mut self) {
         self.polls = 0;
         self.backoff.reset();

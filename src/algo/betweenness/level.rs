@@ -16,7 +16,7 @@ use crate::memory::prefetch_near;
 use crate::process::signals;
 use std::ops::Range;
 
-/// Number of vertices that a thread updates at a time.
+/// Number of vertices whose values a thread updates at a time.
 const UPDATED: usize = 1 << 13;
 /// Prefetch distance, in neighbours of a row.
 const AHEAD: usize = 32;
@@ -199,8 +199,8 @@ pub(super) fn update<T: Copy + Send>(
     Ok(of_threads.contains(&true))
 }
 
-/// Sends the `values` of those vertices in `list` that this rank owns to all other ranks, and receives those of the
-/// other vertices. Collective.
+/// Sends the `values` of those vertices in `list` that this rank owns to all other ranks, and receives the values of
+/// the other vertices in `list`. Collective.
 pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &mut [C], comm: &Comm) {
     let mut next: Vec<usize> =
         rows.firsts.iter().map(|&first| list.partition_point(|&v| (v as usize) < first)).collect();

@@ -20,7 +20,8 @@ const ID_BYTES: u64 = 40;
 /// Largest accepted relative difference between a reported and a recomputed score, which are summed in different
 /// orders.
 const TOLERANCE: f64 = 1e-9;
-/// Largest accepted relative difference between scores if a count of shortest paths exceeds f64.
+/// Largest accepted relative difference between a reported and a recomputed score if a count of shortest paths exceeds
+/// f64.
 const WIDE_TOLERANCE: f64 = 1e-6;
 const COLUMN: &str = "out/betweenness/centrality";
 

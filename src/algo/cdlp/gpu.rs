@@ -202,7 +202,7 @@ impl<'a> GpuLabels<'a> {
 }
 
 impl LongRows {
-    /// Returns those vertices of the list that are in the range `vertices`.
+    /// Returns those vertices in this list of vertices with many neighbours that are in the range `vertices`.
     fn within(&self, vertices: &Range<u32>) -> DeviceSlice<u32> {
         let before = |end: u32| self.vertices.partition_point(|&v| v < end) as u64;
         self.on_gpu.part(before(vertices.start)..before(vertices.end))

@@ -5,13 +5,13 @@ const MOST: u32 = u8::MAX as u32;
 /// Word in which the lowest bit of every byte is set.
 const LOWEST: u64 = u64::MAX / 0xff;
 
-/// For each of the 64 bit positions, the number of added words in which the bit is set. Counts are bytes at first,
-/// eight of them in a 64-bit integer, so that one addition increments eight counts.
+/// For each of the 64 bit positions, the number of 64-bit words in which the bit is set. Words are added one by one.
+/// Counts are bytes at first, eight of them in an integer, so that one addition increments eight counts.
 pub(super) struct BitCounts {
     totals: [u64; 64],
     /// Byte `j` of element `i` counts the set bits at position `8 * j + i` that are not in `totals` yet.
     bytes: [u64; 8],
-    /// Number of words that are counted in `bytes` and not in `totals`.
+    /// Number of words whose set bits are counted in `bytes`, and not yet in `totals`.
     words: u32,
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const LISTED: usize = 8;
 /// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
-/// Number of vertices that a thread updates at a time.
+/// Number of vertices whose sums of distances a thread updates at a time.
 const UPDATED: usize = 1 << 12;
 
 /// A list of distinct vertices in any order, with fixed capacity. If more vertices are appended, only their number is
@@ -175,7 +175,7 @@ pub(super) struct Words<'w> {
 }
 
 impl Words<'_> {
-    /// Adds the level to the masks and the sums of the vertices in `list`, or of all vertices if there is no list.
+    /// Adds the last level to the masks and the sums of the vertices in `list`, or of all vertices if there is no list.
     /// Returns the totals of the level.
     ///
     /// # Errors

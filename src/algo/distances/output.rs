@@ -63,7 +63,7 @@ pub struct Diameter {
     pub vertices: Option<u64>,
 }
 
-/// Sums over the vertices that one source reaches, excluding the source itself.
+/// Number of vertices that one source reaches, and statistics of their distances. The source itself does not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     /// Number of vertices that the source reaches.

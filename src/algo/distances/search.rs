@@ -19,7 +19,7 @@ pub(super) fn bytes(vertices: u64) -> u64 {
     (3 * 8 + 2 * 8) * vertices + 2 * 4 * BoundedList::room(vertices as usize) as u64
 }
 
-/// Sums over the sources that reach a vertex, excluding the vertex itself.
+/// Number of sources that reach a vertex, and sum and maximum of their distances. The vertex itself does not count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct VertexSums {
     /// Number of sources that reach the vertex.
@@ -31,8 +31,9 @@ pub(super) struct VertexSums {
 }
 
 impl VertexSums {
-    /// Decodes the sums of vertex `v`. `words` contains two 64-bit words for each vertex. The first is the sum of
-    /// distances. The upper half of the second is the largest distance, and its lower half is the number of sources.
+    /// Decodes the sums of distances to vertex `v`. `words` contains two 64-bit words for each vertex. The first is the
+    /// sum of distances. The upper half of the second is the largest distance, and its lower half is the number of
+    /// sources.
     #[inline]
     pub(super) fn of(words: &[u64], v: usize) -> VertexSums {
         let others = words[2 * v + 1];
@@ -40,13 +41,13 @@ impl VertexSums {
     }
 }
 
-/// Input of a step, which finds the next level of the searches.
+/// Parameters of a step of the searches. A step finds the next level of vertices.
 pub(super) struct Step<'l> {
     /// Totals of the previous level.
     pub last: &'l Found,
     /// Mask of the sources that reached any vertex in the previous level.
     pub active: u64,
-    /// Distance from the sources at which the step finds vertices.
+    /// Distance between the sources and the vertices of the next level.
     pub distance: u64,
     /// Whether to read only the out-rows of the vertices in the previous level, because they have few neighbours,
     /// instead of the in-rows of all vertices.
@@ -164,8 +165,8 @@ impl<'g> Search<'g> {
         Ok(true)
     }
 
-    /// Adds the level in `next` to the masks and the sums of its vertices, and makes it the last level. Returns the
-    /// totals of the level.
+    /// Adds the level that is stored in `next` to the masks and the sums of all vertices in the level, and makes it the
+    /// last level. Returns the totals of the level.
     fn add(&mut self, step: &Step<'_>, sums: &mut [u64], threads: usize) -> Result<Found> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         let (active, distance) = (step.active, step.distance);

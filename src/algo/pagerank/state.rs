@@ -14,7 +14,7 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 
-/// Number of vertices that a thread updates at a time.
+/// Number of vertices whose PageRank values a thread updates at a time.
 const PART: usize = 1 << 12;
 
 /// PageRank values and contributions of all vertices after some iterations.

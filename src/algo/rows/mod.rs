@@ -245,8 +245,8 @@ impl<'g> Neighbours<'g> {
         self.index.iter_mut().filter(|_| self.on_disk).for_each(Adjacency::expect_random_access);
     }
 
-    /// Asks the operating system to read the rows of `vertices`, which ascend, from the disk soon. Does nothing if the
-    /// rows fit in memory. For vertices up to `from`, only the upper halves of the rows are read.
+    /// Asks the operating system to begin to read the rows of `vertices` from the disk. Does nothing if the rows fit in
+    /// memory. The vertices must ascend. For vertices up to `from`, only the upper halves of the rows are read.
     pub(in crate::algo) fn read_ahead(
         &self,
         (vertices, way): (impl Iterator<Item = u32> + Clone, EdgeDirection),

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Size of a cache line in bytes. Each slot of a ring begins with one cache line, its header.
 const CACHE_LINE: usize = 64;
-/// Size in bytes of the area at the start of a rank's partition of the shared memory, before its rings. The area has
-/// two cache lines of numbers that the rank shares with all ranks.
+/// Size, in bytes, of the area at the start of a rank's partition of the shared memory, before its rings. The area has
+/// two cache lines of numbers that all ranks can read.
 const HEAD: usize = 2 * CACHE_LINE;
 /// Index of the turn in a slot's header. The turn is the sequence number that determines who may use the slot.
 const TURN: usize = 0;
@@ -53,8 +53,8 @@ impl RingSize {
         2 * (ranks - 1) * self.slots * self.stride + segment::HEAD as u64 + 3 * ranks * segment::PAGE as u64
     }
 
-    /// Returns the size, in bytes, of a rank's partition of the shared memory: its rings to the `ranks` - 1 other
-    /// ranks, and the numbers before them that it shares with all ranks. Returns `None` if the size overflows.
+    /// Returns the size, in bytes, of one rank's partition of the shared memory: its rings to the `ranks` - 1 other
+    /// ranks, and the area before the rings. Returns `None` if the size overflows.
     fn part(&self, ranks: usize) -> Option<usize> {
         let rings = self.slots.checked_mul(self.stride)?.checked_mul(ranks as u64 - 1)?;
         usize::try_from(rings).ok()?.checked_add(HEAD)

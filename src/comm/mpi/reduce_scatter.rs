@@ -133,8 +133,8 @@ impl Ranks {
                 let Some((_, at, piece)) = receiving.pop_front() else { break };
                 if slots.is_some() {
                     let length = piece.elements.len();
-                    // SAFETY: the slot is complete and no longer MPI's; the elements are this rank's share, which is neither sent nor
-                    // received into.
+                    // SAFETY: the slot is complete and no longer MPI's; the elements are this rank's share, which is
+                    // neither sent nor received into.
                     let (sums, more) = unsafe {
                         let sums = std::slice::from_raw_parts_mut(base.add(piece.elements.start), length);
                         (sums, std::slice::from_raw_parts(at.cast_const(), length))

@@ -1,12 +1,13 @@
-//! Counts the comparisons of a plain merge of sorted rows, in two orders of the vertices. The counts show what an order
-//! saves a program that intersects rows by merging them.
+//! Counts the comparisons that a plain merge of sorted adjacency rows makes, in two orders of the vertices. The counts
+//! show how many comparisons each order takes in a program that intersects rows by merging them.
 //!
-//! In an order of the vertices, row `u` contains the neighbours that come after `u`. For each edge from `u` to a later
-//! `v`, two lists are merged: `A`, the entries of row `u` after `v`, and `B`, row `v`. Each step compares the next
-//! entries of both lists and passes the smaller one, or both if they are equal. The merge ends when one list ends.
+//! In an order of the vertices, row `u` contains the neighbours of `u` that come after `u`. For each edge from `u` to a
+//! later `v`, two lists are merged: `A`, the entries of row `u` after `v`, and `B`, row `v`. Each step compares the
+//! next entries of both lists and passes the smaller one, or both if they are equal. The merge ends when one list ends.
 //! Lists whose ranges of values do not overlap are not merged. Of the rules that were tried, only this one yields the
-//! published counts of email-Eu-core, 745,528 and 370,279. The published order by degree is ascending. A degree is the
-//! number of endpoints of edges at the vertex, so a self-loop counts twice. Ties are in the order of ids.
+//! published counts of the SNAP graph email-Eu-core, 745,528 and 370,279 (docs/reference/algorithms.md). The published
+//! order by degree is ascending. The degree of a vertex is the number of edge endpoints at it, so a self-loop counts
+//! twice. Ties are in the order of ids.
 //!
 //! The steps are computed without merging. A merge ends at the smaller of the two last entries, `m`. Its number of
 //! steps is the number of entries of `A` up to `m`, plus the number of entries of `B` up to `m`, minus the number of
@@ -15,11 +16,11 @@
 //! * Otherwise row `u` yields the number of entries of `A`. Row `v` yields the number of entries of `B`, up to the
 //!   last entry of row `u`.
 //!
-//! So one pass finds the first and last entry and the length of each row, in 12 bytes per vertex. A second pass looks
-//! these up for all neighbours. Both passes read every row completely, in any order. A table maps each id of a row to
-//! its position in the order (4 bytes each). Both orders together read 32 bytes of rows for each edge: 170 GB for a
-//! file of 40 GiB, which has 5.4e9 edges. Storing rows in the order of ids would need another partition and sort of
-//! the input, and merging them would read rows at random.
+//! So one pass over the rows finds the first entry, last entry and length of each (12 bytes per vertex), and a second
+//! pass looks these up for all neighbours. Both passes read every row completely, in any order. A table maps each
+//! vertex of a row to its position in the order (4 bytes per vertex). Both orders together read 32 bytes of rows for
+//! each edge: 170 GB for a file of 40 GiB, which has 5.4e9 edges. Storing rows in the order of ids would need another
+//! partition and sort of the input, and merging them would read rows at random.
 
 use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::round::{self, RoundEnd};
@@ -49,44 +50,44 @@ use std::time::Instant;
 pub(super) const NEEDS_UNDIRECTED: &str =
     "[triangle] comparisons needs undirected edges; remove directed from [input], or remove comparisons";
 
-/// Number of rounds for each order of the vertices. After each round, a checkpoint may be saved.
+/// Number of rounds in which the comparisons for one vertex order are counted. A checkpoint may be saved after each
+/// round.
 const ROUNDS: usize = 64;
-/// Minimum number of row parts (ranges of vertices) in a round.
+/// Minimum number of vertex ranges that are counted in one round.
 const LEAST_PARTS: usize = 16;
 
-/// An order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// Ascending ids.
     Input,
-    /// Ascending degree, which counts every endpoint of an edge in the input; ties by ascending id.
+    /// Ascending degree; ties by ascending id. The degree counts every endpoint of an edge in the input.
     Degree,
 }
 
-/// The orders for which comparisons are counted, one after the other.
+/// The vertex orders for which comparisons are counted, one after the other.
 const ORDERS: [Order; 2] = [Order::Input, Order::Degree];
 
-/// Progress of the count. `sums` contains, for each of [`ORDERS`], the number of row entries that all merges so far
-/// have read.
+/// Progress of counting comparisons. `sums` contains, for each of [`ORDERS`], the number of row entries that all merges
+/// so far have read.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct MergedEntries {
     sums: [u128; 2],
-    /// Number of finished row parts, added up over both orders.
+    /// Number of finished vertex ranges, added up over both orders.
     done: usize,
     /// Counting time in seconds, including earlier runs.
     pub(super) seconds: f64,
 }
 
 impl MergedEntries {
-    /// Returns the number of comparisons in each order, for a graph with `triangles` triangles.
+    /// Returns the numbers of comparisons in both vertex orders, for a graph with `triangles` triangles.
     pub(super) fn comparisons(&self, triangles: u128) -> Comparisons {
-        // The entries of a merge include each common entry twice, but one comparison passes both.
+        // A merge reads each common entry in both rows, but passes both copies with one comparison.
         let [input, degree] = self.sums.map(|entries| entries.saturating_sub(triangles));
         Comparisons::new(input, degree)
     }
 }
 
-/// Returns the memory in bytes that the count takes with `threads` threads.
+/// Returns the memory in bytes that counting comparisons takes with `threads` threads.
 pub(super) fn bytes(graph: &GraphSize<'_>, threads: usize) -> u64 {
     let GraphSize { vertices, ids, reading, longest_whole_row, .. } = *graph;
     let passes = 12 * vertices + row_bytes(longest_whole_row.min(vertices), threads);
@@ -97,7 +98,7 @@ fn row_bytes(longest: u64, threads: usize) -> u64 {
     4 * longest * threads as u64
 }
 
-/// Counts the row entries that all merges read, or resumes the count of an earlier run. Collective.
+/// Counts the row entries that all merges read, or resumes a count that an earlier run began. Collective.
 ///
 /// # Errors
 /// [`Error::Usage`] for a directed graph, and if self-loops must be counted but the job reads no input;
@@ -112,9 +113,9 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<MergedEntries> {
         return Err(no_loops());
     }
     let file = graph.degrees()?;
-    // Reserve this memory while `Neighbours` decides how to read rows, because it uses the memory that is left.
+    // Reserve this memory while `Neighbours` decides how to read rows, so that it leaves this memory free.
     let others = budget.reserve(16 * graph.info.connected, "places and ends of rows (16 bytes for each vertex)")?;
-    // All ranks have the same list of parts, so rounds do not depend on the number of ranks.
+    // All ranks have the same list of vertex ranges, so rounds do not depend on the number of ranks.
     let rows = Neighbours::new(graph, file.body_as_u32()?, &Comm::Solo, budget)?;
     drop(others);
     let mut checkpoint = Checkpoint::new(run.units.files()?.join("comparisons"), run.units.key);
@@ -186,13 +187,13 @@ fn load(saved: &Saved, all: usize) -> Result<MergedEntries> {
     }
 }
 
-/// Returns the indices in `parts` that this rank counts. `parts` is a range of part indices.
+/// Returns this rank's share of `parts`, a range of indices of row parts.
 fn own(parts: &Range<usize>, comm: &Comm) -> Range<usize> {
     let own = share(parts.len(), comm.rank(), comm.ranks());
     parts.start + own.start..parts.start + own.end
 }
 
-/// Returns the position of each vertex in an order. Collective.
+/// Returns the position of each vertex in the vertex order `order`. Collective.
 fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     let Graph { folder, info, .. } = graph;
     let mut places: Buffer<u32> =
@@ -272,8 +273,8 @@ fn summed(values: Buffer<AtomicU32>, comm: &Comm) -> Buffer<u32> {
     values
 }
 
-/// First entry, last entry and length of each row in an order, indexed by the position of the row's vertex. All three
-/// are 0 for an empty row.
+/// First entry, last entry and length of each adjacency row in one vertex order, indexed by the position of the row's
+/// vertex. All three are 0 for an empty row.
 struct RowEnds(Buffer<u32>);
 
 impl RowEnds {
@@ -299,7 +300,7 @@ impl RowEnds {
     }
 }
 
-/// The adjacency rows, and the position of each vertex in an order.
+/// The adjacency rows, and the position of each vertex in one vertex order.
 struct RowsInOrder<'a> {
     rows: &'a Neighbours<'a>,
     places: &'a [u32],
@@ -316,19 +317,19 @@ impl RowsInOrder<'_> {
         })
     }
 
-    /// Returns the contribution of one row to the number of entries that merges read. The row is that of the vertex at
-    /// position `at`. `before` and `after` contain the positions of the neighbours before and after this vertex,
-    /// ascending.
+    /// Returns how many entries merges read because of one row: the row of the vertex at position `at`. `before` and
+    /// `after` contain the positions of this vertex's neighbours before and after it, ascending.
     fn entries_of_row(&self, at: u32, before: &[u32], after: &[u32]) -> u128 {
         let Some(&last) = after.last() else { return 0 };
         let up_to = |row: &[u32], end: u32| row.partition_point(|&v| v <= end);
         let mut sum = 0;
-        // The merges of the rest of this row with row `v`.
+        // Merges of row `v` with the entries of this row after `v`, called the rest.
         for (place, &v) in (1..).zip(&after[..after.len() - 1]) {
             let (rest, [first_of_v, last_of_v, length]) = (&after[place..], self.ends.of(v));
             sum += match length {
                 0 => 0,
-                // Row `v` ends first. The rows overlap if the rest has an entry up to the end of row `v`.
+                // Row `v` ends first. The merge takes place if an entry of the rest is not above the last entry of row
+                // `v`.
                 _ if last_of_v < last => match up_to(rest, last_of_v) {
                     0 => 0,
                     entries => entries + length as usize,
@@ -337,8 +338,8 @@ impl RowsInOrder<'_> {
                 _ => 0,
             } as u128;
         }
-        // The merges of the rest of row `u` with this row, if row `u` ends first. The rest is empty if this vertex is
-        // the last entry of row `u`.
+        // Merges of the rest of row `u` with this row, if row `u` ends first. The rest is empty if this vertex is the
+        // last entry of row `u`.
         for &u in before {
             let [_, last_of_u, _] = self.ends.of(u);
             if last_of_u > at && last_of_u <= last {

@@ -1,9 +1,9 @@
-//! Cost of triangle counting: memory from the functions that size its buffers, time from measured rates.
+//! Cost of triangle counting: memory from the functions that size buffers, time from measured rates.
 //!
-//! CPU rates are CPU times of release builds on one core of a Zen 3 server with AVX2. The graphs were Kronecker and
-//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200 with
-//! graphs of 2^22 to 2^29 vertices. `gpugraph run` uses the same rates on any machine, so its estimates are good to a
-//! factor of two.
+//! CPU rates are times per item on one core of a Zen 3 server with AVX2, in release builds. The graphs were Kronecker
+//! and uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200 with
+//! graphs of 2^22 to 2^29 vertices. `gpugraph run` uses the same rates on any machine, so its estimates may be wrong by
+//! a factor of two.
 
 use crate::algo::triangle::Triangle;
 use crate::algo::triangle::cpu::links::{self, LinkCounter};
@@ -16,44 +16,45 @@ use crate::algo::{Cost, GraphSize, RankResources};
 use crate::graph::stored;
 use crate::store::journal::Record;
 
-/// Time per edge, apart from its wedges, in nanoseconds on one thread.
+/// Time per edge, in nanoseconds on one thread, without the time to test wedges (paths of two edges).
 const EDGE: f64 = 30.0;
-/// Time to test one 512-bit word of adjacency bits of hubs (the vertices of highest degree), in nanoseconds on one
-/// thread.
+/// Time to test one 512-bit word of the adjacency bits between hubs (the vertices of highest degree), in nanoseconds on
+/// one thread.
 const CHUNK: f64 = 1.4;
-/// Time to look up one wedge, in nanoseconds on one thread.
+/// Time to test one wedge (path of two edges) by a lookup, in nanoseconds on one thread.
 const LOOKUP: f64 = 2.4;
 /// Additional time per triangle if triangles are counted per vertex, in nanoseconds on one thread.
 const CORNER: f64 = 1.05;
-/// Additional time per triangle, on top of [`CORNER`], for each doubling of the number of vertices beyond
-/// [`CORNER_VERTICES`], in nanoseconds on one thread.
+/// Additional time per triangle if triangles are counted per vertex, for each doubling of the number of vertices beyond
+/// [`CORNER_VERTICES`], in nanoseconds on one thread. It is added to [`CORNER`].
 const CORNER_DOUBLING: f64 = 0.46;
-/// Number of vertices up to which the additional time per triangle is [`CORNER`] alone.
+/// Number of vertices up to which counting per vertex adds only [`CORNER`] to the time per triangle.
 const CORNER_VERTICES: f64 = 65_536.0;
-/// Additional time per edge to a hub if triangles are counted per vertex, in nanoseconds on one thread.
+/// Additional time per edge to a hub (a vertex of highest degree) if triangles are counted per vertex, in nanoseconds
+/// on one thread.
 const HUB_CORNERS: f64 = 59.0;
-/// Additional time per other edge if triangles are counted per vertex, in nanoseconds on one thread.
+/// Additional time per edge that leads to no hub if triangles are counted per vertex, in nanoseconds on one thread.
 const OTHER_CORNERS: f64 = 37.0;
 /// Additional time per triangle if triangles are counted per edge, in nanoseconds on one thread.
 const SUPPORT: f64 = 7.0;
 /// Additional time per edge if triangles are counted per edge, in nanoseconds on one thread.
 const EDGE_SUPPORT: f64 = 50.0;
-/// Time per row entry to count comparisons, in nanoseconds on one thread.
+/// Time per row entry to count the comparisons of merging rows, in nanoseconds on one thread.
 const COMPARED: f64 = 110.0;
 /// Time to read one edge of the input again, in nanoseconds on one thread.
 const REREAD: f64 = 15.0;
-/// Time to write one row of the results, in nanoseconds on one thread. Measured times are 40 on the Zen 3 server, and
-/// 120 to 150 on the host of an H200.
+/// Time to write one row of the result columns, in nanoseconds on one thread. Measured times are 40 on the Zen 3
+/// server, and 120 to 150 on the host of an H200.
 const ROW: f64 = 80.0;
-/// Number of wedges that a GPU tests per second. The rate includes the time for checks and copies.
+/// Number of wedges (paths of two edges) that a GPU tests per second, including the time for checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
-/// Number of triangles that a GPU adds to the counts of their edges per second.
+/// Number of triangles per second that a GPU adds to the counters of their edges.
 const SUPPORTS_ON_GPU: f64 = 5e10;
 /// Time to copy the triangle count of one edge from a GPU to a file, in nanoseconds.
 const SUPPORT_FROM_GPU: f64 = 2.0;
-/// Time to merge one edge into a file of rows for a GPU, in nanoseconds on one thread.
+/// Time to merge one edge of a directed graph into a file of rows for a GPU, in nanoseconds on one thread.
 const MERGED: f64 = 20.0;
-/// Page size in bytes. The disk space of a file is a multiple of the page size.
+/// Page size in bytes. Files occupy whole pages.
 const PAGE: u64 = 4096;
 
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
@@ -66,7 +67,7 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
 fn with_comparisons(counted: Cost, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (bytes, trials) = (comparisons::bytes(graph, resources.threads), u64::from(resources.trials));
     let nanoseconds = COMPARED * graph.entries() as f64 + REREAD * graph.edges as f64;
-    // Ranks add up the numbers of self-loops, and the row ends of both orders.
+    // Ranks add up the numbers of self-loops, and the first and last entries and lengths of rows in both orders.
     let exchanged = trials * 2 * (4 * graph.ids + 2 * 12 * graph.vertices) * (resources.ranks as u64 - 1);
     Cost {
         host_memory: counted.host_memory.max(bytes),
@@ -86,17 +87,17 @@ fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
     let (results, records) = match per_vertex {
-        // Disk space for one checkpoint per trial, and for the one that is being written.
+        // Disk space for one checkpoint per trial, and for one that is being written.
         true => (results(graph, resources) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
-    // Each rank receives the counts of its section of the vertices from all ranks, adds it up, and sends the sums to
+    // Each rank receives from all ranks the counts of its section of the vertices, adds them up, and sends the sums to
     // the leader.
     let gathered =
         if per_vertex && resources.ranks > 1 { trials * 8 * graph.vertices * resources.ranks as u64 } else { 0 };
     let mut work = ExpectedWork::of(graph.degrees);
     if is_directed {
-        // Counting links uses no bits for the rows of hubs.
+        // Counting links (edges between neighbours) does not use the bit matrix of hubs.
         (work.chunks, work.lookups) = (0.0, work.wedges);
     }
     // A GPU counts links from rows that the host merges into files.
@@ -127,7 +128,7 @@ fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     let ([host_memory, least_host_memory], groups) = per_edge::host_memory(table, graph, resources);
     let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
-    // Only one trial at a time has files of counts.
+    // Files of counts exist only for one trial at a time.
     let files = 4 * graph.edges + graph.blocks * PAGE;
     let of_vertices =
         if table.per_vertex { results(graph, resources) } else { 8 * graph.column_rows * u64::from(graph.sparse) };
@@ -144,8 +145,8 @@ fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) 
     }
 }
 
-/// Returns the host memory in bytes as two values: for the fastest settings, and the minimum. With a GPU, both are
-/// the size of the counts per vertex and, for links, the memory in which the host merges rows and counts degrees.
+/// Returns the host memory in bytes for the fastest settings, and the minimum. With a GPU both are the same: the counts
+/// per vertex and, for links, the memory in which the host merges rows and counts degrees.
 fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is_directed): (bool, bool)) -> [u64; 2] {
     let (GraphSize { vertices, edges, longest_row, .. }, threads) = (*graph, resources.threads);
     let counts = if per_vertex { 8 * vertices } else { 0 };
@@ -168,7 +169,7 @@ fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is
     })
 }
 
-/// Returns the size in bytes of the columns `triangles`, `degree` and `clustering`, and of the ids if they are
+/// Returns the size in bytes of the columns `triangles`, `degree` and `clustering`, plus the column of ids if ids are
 /// sparse.
 fn results(graph: &GraphSize<'_>, resources: &RankResources) -> u64 {
     let columns = 2 * resources.format.row_bytes(8, 20) + resources.format.row_bytes(4, 10);
@@ -184,8 +185,8 @@ pub(super) fn counting(work: &ExpectedWork, resources: &RankResources) -> f64 {
     (EDGE * work.edges + CHUNK * work.chunks + LOOKUP * work.lookups) / 1e9 / resources.all_threads()
 }
 
-/// Estimates the time that counting per vertex adds to one trial, in seconds. This includes writing results in `rows`
-/// rows. On a GPU the counts themselves take almost no time.
+/// Estimates the time in seconds that counting per vertex adds to one trial, including the time to write `rows` rows of
+/// results. On a GPU the counts themselves take almost no time.
 pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources) -> f64 {
     let results = ROW * rows as f64 / 1e9;
     if resources.on_gpu {
@@ -196,8 +197,8 @@ pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources)
     results + (work.triangles * corner + others) / 1e9 / resources.all_threads()
 }
 
-/// Estimates the time of one trial that counts per edge, in seconds, without writing results. A unit (pair of blocks)
-/// whose blocks are in two groups is counted twice.
+/// Estimates the time in seconds of one trial that counts per edge, without writing results. A unit (pair of blocks)
+/// whose two blocks are in different groups is counted twice.
 fn supports(work: &ExpectedWork, groups: u64, resources: &RankResources) -> f64 {
     let of_edges = if resources.on_gpu {
         (work.triangles / SUPPORTS_ON_GPU + SUPPORT_FROM_GPU * work.edges / 1e9) / resources.ranks as f64

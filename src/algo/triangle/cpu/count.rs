@@ -16,34 +16,34 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Number of hubs, which are the vertices of highest degree. The bit matrix of the edges between them takes 17 MB,
-/// and stays in a shared cache. For twice as many hubs it would take 68 MB.
+/// Number of hubs (the vertices of highest degree). The bit matrix of the edges between hubs takes 17 MB and stays in a
+/// shared cache. For twice as many hubs it would take 68 MB.
 pub const HUBS: u32 = 1 << 14;
 
-/// Number of row entries in a tile (a range of rows of a partner block), unless the graph is large. The heads of a
-/// tile (for each entry, the entries before it in its row; at most 16 MB) are read in random order, so they should
-/// stay in a shared cache.
+/// Number of row entries in a tile (a range of rows that is counted at a time), unless the graph is large. Counting
+/// reads the beginnings of a tile's rows, at most 16 MB, in random order, so they should stay in a shared cache.
 const TILE_ENTRIES: u64 = 1 << 21;
-/// Number of tiles (ranges of rows counted at a time) of a large graph, unless a tile would exceed `MAX_TILE_ENTRIES`.
-/// Each tile fetches the rows of the front blocks once, so smaller tiles fetch them more often.
+/// Number of tiles (ranges of rows that are counted at a time) of a large graph, unless a tile would exceed
+/// [`MAX_TILE_ENTRIES`]. Each tile fetches the rows of the front blocks once, so smaller tiles fetch them more often.
 const TILES: u64 = 1 << 9;
-/// Maximum number of row entries in a tile. It equals the largest target size of a block.
+/// Maximum number of row entries in a tile. It equals the largest target size of a block in entries.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
-/// Lower bounds on the tile size in entries (first and second bound) and on the number of hubs, used if memory is
-/// scarce. First the tiles shrink down to their first bound, then the number of hubs, then the tiles down to their
-/// second bound.
+/// Lower bounds that apply if memory is scarce: two on the number of entries in a tile, and one on the number of hubs.
+/// First the tiles shrink to their first bound, then the number of hubs to its bound, then the tiles to their second
+/// bound.
 const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
 const LEAST_HUBS: u32 = 1 << 11;
 
-/// Number of row entries that a thread takes at a time to test wedges row by row.
+/// Number of row entries that a thread takes at a time when wedges are tested row by row.
 const PART_ENTRIES: usize = 1 << 16;
 
-/// Threshold for searching the rows of a partner block one after another: the largest mean number of wedges per entry
-/// for which this is done. With so few wedges, building hub bits and groups of entries takes more time than it saves.
+/// Largest mean number of wedges (pairs of entries of a row) per entry of a partner block for which the rows are
+/// searched one after another. With so few wedges, building hub bits and groups of entries takes more time than it
+/// saves.
 const FEW_WEDGES: u64 = 2;
 
-/// Settings of triangle counting on the CPU. They do not change its result.
+/// Settings of triangle counting on the CPU. They affect its speed and memory, not its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Number of threads, which come from rayon's current pool.
@@ -52,7 +52,7 @@ pub struct Settings {
     pub isa: Isa,
     /// Number of hubs: vertices with ids below this number.
     pub hubs: u32,
-    /// Number of row entries in a tile (rows of a partner block that are counted at a time).
+    /// Number of row entries in a tile (a range of rows of a partner block, which are counted at a time).
     pub tile: usize,
 }
 
@@ -63,16 +63,16 @@ impl Settings {
         Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
     }
 
-    /// Returns the fastest settings with which scratch memory takes at most half of `free` bytes. The other half is
-    /// for front blocks, whose rows stay in memory while partner blocks are read. `max_row` is the length of the
-    /// longest row. If no settings fit, returns those that need the least memory.
+    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. The other half is for the
+    /// rows of front blocks, which stay in memory while partner blocks are read. `max_row` is the length of the longest
+    /// row. If no settings fit, returns those that need the least memory.
     pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
         Settings::new(threads, entries)
             .within_bytes(free, |settings| Counter::scratch_bytes(settings, vertices, max_row))
     }
 
-    /// Returns the fastest settings, no larger than these, with which scratch memory takes at most half of `free`
-    /// bytes. `bytes` computes the scratch memory of given settings, in bytes.
+    /// Returns the fastest settings that are no larger than these and whose scratch memory takes at most half of `free`
+    /// bytes. `bytes` computes the scratch memory of settings, in bytes.
     pub(super) fn within_bytes(self, free: u64, bytes: impl Fn(&Settings) -> u64) -> Settings {
         let mut settings = self;
         while bytes(&settings) > free / 2 {
@@ -87,19 +87,20 @@ impl Settings {
         settings
     }
 
-    /// Returns the number of tile entries that a thread sorts at a time.
+    /// Returns the number of row entries that a thread sorts at a time.
     pub(super) fn sorted(&self) -> usize {
         self.tile.clamp(1, SORTED)
     }
 }
 
-/// Maximum number of front blocks that are resident at a time. Each thread stores one sum per front block.
+/// Maximum number of front blocks that are resident at a time. Each thread stores one count per front block.
 pub const MAX_FRONTS: usize = 1 << 10;
 
-/// Number of tile entries that a thread sorts at a time.
+/// Maximum number of row entries that a thread sorts at a time.
 const SORTED: usize = 1 << 15;
 
-/// Counts triangles on the CPU, one partner block after another. All threads work on the same partner block.
+/// Counts the triangles of a graph on the CPU, one partner block after another. All threads work on the same partner
+/// block.
 #[derive(Debug)]
 pub struct Counter {
     settings: Settings,
@@ -115,12 +116,12 @@ struct CountWorker {
     bits: RowBits,
     marks: Box<Marks>,
     sorter: EntrySorter,
-    /// Numbers of triangles and of tested wedges so far, for each front block.
+    /// Numbers of triangles found and of wedges tested so far, for each front block.
     counts: Vec<PairCount>,
 }
 
 impl Counter {
-    /// Returns the memory in bytes that a counter allocates for rows of at most `max_row` entries.
+    /// Returns the scratch memory in bytes for counting with rows of at most `max_row` entries.
     pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
@@ -129,7 +130,7 @@ impl Counter {
         HubBits::bytes(hubs) + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
     }
 
-    /// Creates a counter for rows of at most `max_row` entries.
+    /// Creates a counter for a graph whose rows have at most `max_row` entries.
     pub fn new(settings: Settings, vertices: u64, max_row: u64) -> Counter {
         let hubs = hub_limit(&settings, vertices);
         let settings = Settings { hubs, ..settings };
@@ -149,8 +150,8 @@ impl Counter {
         }
     }
 
-    /// Makes the consecutive blocks `fronts` resident, at most [`MAX_FRONTS`], so that any number of partner blocks
-    /// can be counted with them.
+    /// Makes consecutive front blocks resident, at most [`MAX_FRONTS`]. Any number of partner blocks can then be
+    /// counted with them.
     pub fn fronts<'c, 'f>(&'c mut self, fronts: Vec<Block<'f>>) -> Fronts<'c, 'f> {
         Fronts { counter: self, fronts, has_hubs: false }
     }
@@ -170,10 +171,10 @@ pub struct Fronts<'c, 'f> {
 }
 
 impl Fronts<'_, '_> {
-    /// Counts the triangles of the rows in `partner` with each front block that is `wanted`. Returns one count per
-    /// front block, which is zero if the block is not wanted. If `per_vertex` is given, each triangle is added to the
-    /// counters of its three corners, by id. `stop` is called every few milliseconds. If it returns true, the result is
-    /// `None`, and the counters include only some of the triangles.
+    /// Counts the triangles that the rows in `partner` form with each front block that is `wanted`. Returns one count
+    /// per front block, which is zero if the block is not wanted. If `per_vertex` is given, each triangle is added to
+    /// the counters of its three corners, which are indexed by vertex id. `stop` is called every few milliseconds. If
+    /// it returns true, the result is `None`, and the counters include only some of the triangles.
     pub fn partner(
         &mut self,
         partner: Tile<'_>,
@@ -201,8 +202,8 @@ impl Fronts<'_, '_> {
         self.run(partner, wanted, stop, |fronts| Edges::new(fronts, counters, hubs, max_row))
     }
 
-    /// Fills the bit matrix with the hubs of the front blocks, unless it contains them already. If `places` is true,
-    /// also counts the bits before each word, which are needed to find the index of a hub in its row.
+    /// Fills the bit matrix of hubs from the front blocks, unless that is done already. If `places` is true, also
+    /// counts the bits before each word of a row, from which the index of a hub in its row is computed.
     fn set_hubs(&mut self, places: bool) {
         let Counter { settings, hubs, .. } = &mut *self.counter;
         if !std::mem::replace(&mut self.has_hubs, true) {
@@ -234,7 +235,7 @@ impl Fronts<'_, '_> {
             workers.push((worker, tally(fronts), StopPoller::new(stop, &stopped)));
         }
         let (whole, partner) = (partner, partner.partner);
-        // Small partner blocks are divided into small parts, so that every thread gets several.
+        // Small partner blocks are divided into small ranges of rows, so that every thread gets several.
         let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
 
         if row_by_row {
@@ -268,7 +269,7 @@ impl Fronts<'_, '_> {
     }
 }
 
-/// Returns the ids in `all` whose rows are in wanted front blocks, as ascending ranges.
+/// Returns the ids in `all` whose rows are in `wanted` front blocks, as ascending ranges.
 pub(super) fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<u32>> {
     let mut ids: Vec<Range<u32>> = Vec::new();
     for (front, _) in fronts.iter().zip(wanted).filter(|&(_, &wanted)| wanted) {
@@ -282,8 +283,8 @@ pub(super) fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) ->
     ids
 }
 
-/// Distributes the items `0..items` among the workers, and calls `work` for each item. Returns `None` if any worker
-/// was stopped.
+/// Distributes the items `0..items` among the workers, and calls `work` with each. Returns `None` if any worker was
+/// stopped.
 fn each<'p, T: Tally>(
     workers: &mut [(&mut CountWorker, T, StopPoller<'p>)],
     items: usize,
@@ -301,7 +302,8 @@ fn each<'p, T: Tally>(
 }
 
 impl CountWorker {
-    /// Counts the triangles `a < b < c` of the tile whose corner `b` is a hub. Also counts the wedges tested for them.
+    /// Counts the triangles `a < b < c` of the rows `c` in `tile` whose corner `b` is a hub, and the wedges tested for
+    /// them.
     #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(
         &mut self,

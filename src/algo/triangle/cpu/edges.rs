@@ -1,8 +1,10 @@
-//! The tally per edge: adds each triangle `a < b < c` to the counters of its three edges. An edge is an entry in the
-//! row of its endpoint with the larger id. Its counter has the same index as this entry has in its block.
+//! Counts triangles per edge on the CPU: adds each triangle `a < b < c` to the counters of its three edges. Each edge
+//! is an entry in the row of its endpoint with the larger id. The counter of the edge has the same index as this entry
+//! has in its block.
 //!
-//! A unit changes counters of two blocks only: entries `a` and `b` of row `c` in the partner block, and entry `a` of
-//! row `b` in the front block. If a block has no counters, its edges are not counted.
+//! A unit (pair of blocks) changes counters of two blocks only: those of the entries `a` and `b` of row `c` in the
+//! partner block, and of entry `a` of row `b` in the front block. If a block has no counters, its edges are not
+//! counted.
 
 use crate::algo::triangle::cpu::count::{HUBS, Settings};
 use crate::algo::triangle::cpu::hubs::{Chunk, HubBits, RowBits};
@@ -14,17 +16,17 @@ use crate::memory::prefetch_near;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Counters of the edges of consecutive blocks. No edge is in more triangles than there are vertices, so 32 bits are
-/// enough.
+/// Triangle counters of the edges in consecutive blocks. They have 32 bits, because no edge is in more triangles than
+/// there are vertices.
 #[derive(Debug)]
 pub struct EdgeCounters<'a> {
     first: usize,
-    /// The counters of each block.
     blocks: Vec<&'a [AtomicU32]>,
 }
 
 impl<'a> EdgeCounters<'a> {
-    /// Divides `counters` among the blocks `blocks` of `graph`. There is one counter for each edge of these blocks.
+    /// Divides `counters` among the blocks `blocks` of `graph`. The blocks must have as many edges as there are
+    /// counters.
     pub fn new(graph: &BlockStore, blocks: Range<usize>, mut counters: &'a [AtomicU32]) -> EdgeCounters<'a> {
         let first = blocks.start;
         let split = |block| {
@@ -35,31 +37,31 @@ impl<'a> EdgeCounters<'a> {
         EdgeCounters { first, blocks: blocks.map(split).collect() }
     }
 
-    /// Returns the counters of block `block`, or `None` if its edges are not counted.
+    /// Returns the counters of the edges in block `block`, or `None` if these edges are not counted.
     pub fn of(&self, block: usize) -> Option<&'a [AtomicU32]> {
         self.blocks.get(block.checked_sub(self.first)?).copied()
     }
 }
 
-/// Counters of the front blocks and of the partner block of some units.
+/// Triangle counters of the edges in the blocks that some units (pairs of blocks) change.
 #[derive(Debug, Clone, Copy)]
 pub struct UnitCounters<'a> {
-    /// Counters of each front block.
+    /// For each front block the counters of its edges, or `None` if they are not counted.
     pub fronts: &'a [Option<&'a [AtomicU32]>],
-    /// Counters of the partner block.
+    /// Counters of the edges in the partner block, or `None` if they are not counted.
     pub partner: Option<&'a [AtomicU32]>,
 }
 
-/// Prefetch distance for rows of hub bits, in hubs.
+/// Number of hubs by which prefetching a hub's row in the bit matrix is ahead of its use.
 const AHEAD: usize = 4;
-/// Number of 64-bit words of common bits that are collected before their triangles are counted. A row is collected as
-/// a whole, so this number may be exceeded by up to [`LONGEST`] words.
+/// Number of 64-bit words that are collected before the triangles they stand for are added to counters. The words of
+/// one row are collected together, so this number may be exceeded by up to [`LONGEST`] words.
 const WORDS: usize = 1 << 10;
-/// Number of 64-bit words in the longest row of hub bits.
+/// Number of 64-bit words in the longest row of the bit matrix of hubs.
 const LONGEST: usize = (HUBS / 64) as usize;
 
-/// Returns the memory in bytes that counting per edge takes in addition to the scratch memory of a count with
-/// `settings`, for `edges` edges.
+/// Returns the memory in bytes that counting per edge takes for `edges` edges, on top of the scratch memory of a count
+/// with `settings`.
 pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u64) -> u64 {
     let hubs = u64::from(settings.hubs).min(vertices);
     let of_hubs = edges.min(hubs * hubs / 2);
@@ -68,31 +70,31 @@ pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u6
     HubBits::places_bytes(hubs as u32) + settings.threads as u64 * tally
 }
 
-/// Adds up the triangles per edge that one thread finds. Edges that are in many triangles have counters in arrays of
-/// the thread, which are added to the shared counters when this value is dropped, at the latest. Triangles of other
-/// edges are added to the shared counters at once.
+/// Triangles per edge that one thread finds. Edges that are in many triangles have counters in arrays of the thread,
+/// which are added to the shared counters when this value is dropped, or earlier. Triangles of other edges are added to
+/// the shared counters at once.
 #[derive(Debug)]
 pub struct Edges<'a> {
     fronts: &'a [Block<'a>],
     counters: UnitCounters<'a>,
-    /// For each hub, the number of triangles of the edge between the hub and vertex `c`. 16 bits are enough, because
-    /// there are fewer than 2^16 hubs.
+    /// For each hub that is a neighbour of vertex `c`, the number of triangles found on the edge between the two. 16
+    /// bits are enough, because there are fewer than 2^16 hubs.
     of_c: Vec<u16>,
-    /// For each entry of the rows of hubs, its number of triangles modulo 256. Whenever a number wraps to 0, 256 are
-    /// added to the shared counter.
+    /// For each entry in the rows of hubs, the number of triangles on its edge, modulo 256. Whenever this number wraps
+    /// to 0, 256 is added to the shared counter of the edge.
     of_hubs: Vec<u8>,
-    /// Index in `of_hubs` of the first entry of each front block.
+    /// For each front block, the index in `of_hubs` of its first entry.
     starts: Vec<usize>,
-    /// Words of common bits whose triangles are still to be added.
+    /// Collected words of common hub neighbours, whose triangles are still to be added to counters.
     words: Vec<HubWord>,
-    /// For each word of the bitmap of marks, the number of marks before it.
+    /// For each word of the bitmap of marked ids, the number of marked ids before it.
     before: Vec<u32>,
-    /// For each marked entry of row `b`, the number of triangles of its edge.
+    /// For each marked entry of row `b`, the number of triangles found on its edge.
     of_b: Vec<u32>,
 }
 
 impl<'a> Edges<'a> {
-    /// Creates a tally for rows of at most `max_row` entries.
+    /// Creates zero counts for a graph whose rows have at most `max_row` entries.
     pub fn new(fronts: &'a [Block<'a>], counters: UnitCounters<'a>, hubs: u32, max_row: usize) -> Edges<'a> {
         let of_front = |front: &Block<'_>| {
             let rows = hubs.saturating_sub(front.first_row).min(front.rows() as u32);
@@ -115,10 +117,9 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Counts the triangles whose corner `b` is a hub in `entries`. `FRONT` is true if edges of the front block are
-    /// counted, and `PARTNER` if edges of the partner block are counted.
-    ///
-    /// Hub bits and the counts of bits before each word are rarely in a near cache, so they are prefetched.
+    /// Counts the triangles whose corner `b` is one of the hubs in `entries`. `FRONT` is true if edges of the front
+    /// block are counted, and `PARTNER` if edges of the partner block are counted. Hub bits and the numbers of bits
+    /// before each word are rarely in a near cache, so they are prefetched.
     fn hubs<const FRONT: bool, const PARTNER: bool>(
         &mut self,
         prober: Prober,
@@ -173,30 +174,30 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// A 64-bit word of the hub bits that rows `b` and `c` have in common.
+/// A 64-bit word with the hubs that are neighbours of both `b` and `c`.
 #[derive(Debug, Clone, Copy)]
 struct HubWord {
     both: u64,
-    /// The word of row `b`.
+    /// The word of row `b` that contains the same 64 hubs.
     row_bits: u64,
     /// Index of the first entry of row `b` in the front block.
     row: u32,
-    /// Index of the word in [`HubBits::before`].
+    /// Index of this word in the array [`HubBits::before`].
     place: u32,
-    /// Id of the hub that the word's lowest bit stands for.
+    /// Id of the hub that the lowest bit of this word stands for.
     first: u32,
 }
 
-/// The row `b` of a hub, and a row `c` to compare with it.
+/// Row `b` of a hub, and the words in which it has neighbours in common with a row `c`.
 struct HubPair<'t> {
     /// Index of the first entry of row `b` in the front block.
     row: u32,
     /// Hub bits of row `b`.
     bits: &'t [Chunk],
-    /// The array [`HubBits::before`], and the index in it of the first word of row `b`.
+    /// The array [`HubBits::before`]; `first_place` is the index in it of the first word of row `b`.
     places: &'t [u16],
     first_place: u32,
-    /// Number of triangles so far.
+    /// Number of triangles found so far.
     closed: u32,
     words: &'t mut Vec<HubWord>,
 }
@@ -211,12 +212,12 @@ impl TakeWord for HubPair<'_> {
     }
 }
 
-/// Adds the triangles of all collected words to the counters of edges with hubs.
+/// Adds the triangles of all collected words to the counters of edges whose endpoint is a hub.
 struct AddWords<'t, 'a, const FRONT: bool, const PARTNER: bool> {
     tally: &'t mut Edges<'a>,
-    /// The array [`HubBits::before`]: for each word, the number of bits before it in its row.
+    /// The array [`HubBits::before`]: for each word of the bit matrix, the number of bits before it in its row.
     places: &'t [u16],
-    /// Index of the front block.
+    /// Index of the front block that contains row `b`.
     front: usize,
 }
 
@@ -249,11 +250,11 @@ impl<const FRONT: bool, const PARTNER: bool> CountBits for AddWords<'_, '_, FRON
     }
 }
 
-/// Looks up the ids of `stream` in a bitmap, and returns the number of marked ids. Calls `found` for each marked id,
-/// with its index in the stream and its index among the marked ids.
+/// Looks up the ids of `stream` in a bitmap of marked ids, and returns how many are marked. Calls `found` for each
+/// marked id of the stream, with its index in the stream and its index among all marked ids.
 struct Lookup<'t, F> {
     marks: &'t Marks,
-    /// For each word of the bitmap of marks, the number of marks before it.
+    /// For each word of the bitmap, the number of marked ids before it.
     before: &'t [u32],
     stream: &'t [u32],
     found: F,
@@ -278,7 +279,7 @@ impl<F: FnMut(usize, usize)> CountBits for Lookup<'_, F> {
 }
 
 impl Drop for Edges<'_> {
-    /// Adds the counts of hubs to the shared counters.
+    /// Adds the counts in the rows of hubs to the shared counters.
     fn drop(&mut self) {
         let ends = self.starts.iter().skip(1).copied().chain([self.of_hubs.len()]);
         for ((&start, end), counters) in self.starts.iter().zip(ends).zip(self.counters.fronts) {

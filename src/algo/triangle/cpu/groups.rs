@@ -1,25 +1,25 @@
-//! Groups the entries of a tile (a range of rows) by id, in two steps. The id of an entry is the middle corner `b` of
-//! wedges `a < b < c`. First all threads distribute the entries to some thousand buckets, each of which covers a
-//! range of ids. Then each bucket is sorted by one thread.
+//! Groups the entries of a tile (a range of rows) by id, in two steps. The id in an entry is the middle corner `b` of
+//! wedges `a < b < c`. First all threads distribute the entries to up to 4096 buckets, each of which covers a range of
+//! ids. Then one thread sorts each bucket.
 //!
 //! A bucket fits in the caches of the thread that reads it, so neither step accesses memory at random. Rows of front
-//! blocks that do not occur in the tile cost nothing.
+//! blocks that have no entry in the tile cost nothing.
 
 use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Maximum number of buckets. While buckets are filled, one cache line of each bucket fits in a second-level cache.
+/// Maximum number of buckets. One cache line per bucket fits in the second-level cache while the buckets are filled.
 const MAX_BUCKETS: usize = 1 << 12;
 
 /// Target number of entries per bucket. With fewer entries, handling a bucket costs more than sorting it.
 const BUCKET_ENTRIES: usize = 1 << 9;
 
-/// Maximum width of a range of ids that is sorted by counting sort. Wider ranges are sorted by comparison.
+/// Maximum number of ids in a range that is sorted by counting sort. Wider ranges are sorted by comparison.
 const MAX_COUNTED: usize = 1 << 16;
 
-/// The division of ids into buckets: 2^`mantissa` buckets for every doubling of the id, because entries and wedges are
-/// dense at low ids.
+/// A division of the vertex ids into buckets, with 2^`mantissa` buckets for every doubling of the id. Low ids get more
+/// buckets, because most entries and wedges have low ids.
 #[derive(Debug, Clone, Copy, Default)]
 struct BucketCut {
     mantissa: u32,
@@ -28,8 +28,8 @@ struct BucketCut {
 }
 
 impl BucketCut {
-    /// Returns the finest division of `ids` with at most `buckets` buckets. If every division has more buckets,
-    /// returns the coarsest.
+    /// Returns the finest division of `ids` that has at most `buckets` buckets. If every division has more, returns the
+    /// coarsest.
     fn new(ids: &Range<u32>, buckets: usize) -> BucketCut {
         let with = |mantissa| {
             let first = BucketCut { mantissa, ..BucketCut::default() }.of(ids.start);
@@ -46,30 +46,30 @@ impl BucketCut {
     }
 }
 
-/// The entries of a tile, distributed to buckets by id. All threads share it.
+/// The entries of a tile, distributed to buckets by id. All threads share the buckets.
 #[derive(Debug)]
 pub struct Groups {
     cut: BucketCut,
-    /// The entries of the tile, ordered by part of the tile (one per thread), then by bucket.
+    /// The entries of the tile. They are ordered by the part of the tile (one per thread), then by bucket.
     entries: Vec<TileEntry>,
     parts: Vec<TilePart>,
 }
 
 #[derive(Debug)]
 struct TilePart {
-    /// Index of the part's first entry in the tile.
+    /// Index in the tile of the first entry of this part.
     at: usize,
-    /// End of each bucket in the part, relative to `at`.
+    /// For each bucket, the end of its entries in this part, relative to `at`.
     ends: Vec<u32>,
 }
 
 impl Groups {
-    /// Returns the memory in bytes for tiles of `entries` entries and `threads` threads.
+    /// Returns the memory in bytes for grouping tiles of `entries` entries with `threads` threads.
     pub fn bytes(entries: u64, threads: usize) -> u64 {
         entries * size_of::<TileEntry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
     }
 
-    /// Reserves memory for tiles of `entries` entries and `threads` threads.
+    /// Reserves memory for grouping tiles of `entries` entries with `threads` threads.
     pub fn new(entries: usize, threads: usize) -> Groups {
         let part = || TilePart { at: 0, ends: Vec::with_capacity(MAX_BUCKETS) };
         Groups {
@@ -79,8 +79,8 @@ impl Groups {
         }
     }
 
-    /// Distributes the entries of `tile` whose ids are in `ids` to buckets. `ids` has at least one range, and its
-    /// ranges ascend.
+    /// Distributes the entries of `tile` whose ids are in `ids` to buckets. `ids` contains at least one range, in
+    /// ascending order.
     pub fn fill(&mut self, tile: Tile<'_>, ids: &[Range<u32>]) {
         let buckets = (tile.entries() / BUCKET_ENTRIES).clamp(1, MAX_BUCKETS);
         let cut = BucketCut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
@@ -114,12 +114,12 @@ impl Groups {
         );
     }
 
-    /// Returns the number of buckets.
+    /// Returns the number of buckets of the current tile.
     pub fn buckets(&self) -> usize {
         self.cut.buckets
     }
 
-    /// Returns the entries of a bucket as one slice per part of the tile.
+    /// Returns the entries of bucket `bucket`, as one slice per part of the tile.
     pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[TileEntry]> {
         self.parts.iter().map(move |part| {
             let start = if bucket == 0 { 0 } else { part.ends[bucket - 1] };
@@ -128,7 +128,7 @@ impl Groups {
     }
 }
 
-/// Memory in which one thread sorts the entries of a bucket, at most `most` entries at a time.
+/// Memory in which one thread sorts the entries of a bucket, at most `most` at a time.
 #[derive(Debug)]
 pub struct EntrySorter {
     most: usize,
@@ -138,12 +138,12 @@ pub struct EntrySorter {
 }
 
 impl EntrySorter {
-    /// Returns the memory in bytes for sorting `most` entries at a time.
+    /// Returns the memory in bytes that sorting `most` entries at a time takes.
     pub fn bytes(most: usize) -> u64 {
         (2 * most * size_of::<TileEntry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
     }
 
-    /// Allocates the memory for sorting `most` entries at a time. `most` is at least 1.
+    /// Allocates memory to sort `most` entries at a time. `most` is at least 1.
     pub fn new(most: usize) -> EntrySorter {
         let entries = || Vec::with_capacity(most);
         let counts = Vec::with_capacity(MAX_COUNTED.min(2 * most));

@@ -1,33 +1,33 @@
 //! The edges between hubs (the vertices of highest degree) as a triangular bit matrix, the *hub corner*.
 //!
-//! Most wedges are among hubs. Rows between hubs are so dense that testing 512 wedges with one AND and one population
-//! count is much faster than lookups. This holds even if a chunk of 512 ids has a single entry, because either way
-//! one cache line is read.
+//! Most wedges are between hubs. Hubs have so many edges to each other that testing 512 wedges with one AND and one
+//! population count is much faster than looking them up. This holds even if only one of 512 consecutive ids is a
+//! neighbour, because either way one cache line is read.
 
 use crate::graph::csr::Block;
 use rayon::prelude::*;
 
-/// Number of vertex ids per chunk of bits.
+/// Number of vertex ids that a chunk of bits covers.
 pub const CHUNK_IDS: u32 = 512;
 
-/// The bits of 512 consecutive ids: one cache line, one AVX-512 register.
+/// Bits for 512 consecutive vertex ids. A chunk fills one cache line and one AVX-512 register.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub struct Chunk(pub [u64; 8]);
 
-/// Rows of hubs in the resident front blocks, as bits. Row `b` consists of the chunks `0 ..= b / 512`, of 512 ids
-/// each.
+/// The rows of hubs in the resident front blocks, as bits. Row `b` consists of the chunks `0 ..= b / 512`, each of
+/// which covers 512 ids.
 #[derive(Debug)]
 pub struct HubBits {
     first: u32,
     end: u32,
     chunks: Vec<Chunk>,
-    /// For each word of each chunk, the number of bits before it in the same row. Empty unless a tally needs the
+    /// For each word of each chunk, the number of set bits before it in the same row. Empty unless a count needs the
     /// indices of hubs in their rows.
     before: Vec<[u16; 8]>,
 }
 
-/// Returns the number of chunks (of 512 bits) in all rows before `row`.
+/// Returns the number of 512-bit chunks in all rows of the bit matrix before `row`.
 fn chunks_below(row: u32) -> usize {
     let (group, within) = ((row / CHUNK_IDS) as usize, (row % CHUNK_IDS) as usize);
     CHUNK_IDS as usize * group * (group + 1) / 2 + within * (group + 1)
@@ -39,17 +39,17 @@ impl HubBits {
         (chunks_below(limit) * size_of::<Chunk>()) as u64
     }
 
-    /// Creates an empty matrix with capacity for all rows below `limit`.
+    /// Creates an empty bit matrix with capacity for all rows below `limit`.
     pub fn with_limit(limit: u32) -> HubBits {
         HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)), before: Vec::new() }
     }
 
-    /// Returns the size in bytes of the array [`Self::before`] for the rows `0..limit`.
+    /// Returns the size in bytes of the array [`Self::before`] for a bit matrix with the rows `0..limit`.
     pub fn places_bytes(limit: u32) -> u64 {
         (chunks_below(limit) * size_of::<[u16; 8]>()) as u64
     }
 
-    /// Replaces the contents of the matrix by the rows below `limit` of the consecutive blocks `fronts`.
+    /// Fills the bit matrix with the rows below `limit` of the consecutive blocks `fronts`.
     pub fn set(&mut self, fronts: &[Block<'_>], limit: u32) {
         self.first = fronts.first().map_or(0, |front| front.first_row.min(limit));
         self.end = fronts.last().map_or(0, |front| front.end_row().min(limit));
@@ -76,8 +76,8 @@ impl HubBits {
         self.before.clear();
     }
 
-    /// Counts the bits before each word of a row, unless that is done already. The index of a hub in its row follows
-    /// from these counts.
+    /// Counts the set bits before each word of every row, unless that is done already. The index of a hub in its row is
+    /// computed from these counts.
     pub fn count_places(&mut self) {
         if !self.before.is_empty() {
             return;
@@ -96,8 +96,8 @@ impl HubBits {
         }
     }
 
-    /// Returns, for each word of all rows, the number of bits before it in the same row. Call [`Self::count_places`]
-    /// first.
+    /// Returns for each word of all rows the number of set bits before it in the same row. [`Self::count_places`] must
+    /// have been called.
     #[inline]
     pub fn before(&self) -> &[u16] {
         self.before.as_flattened()
@@ -109,19 +109,19 @@ impl HubBits {
         8 * self.start(b) as u32
     }
 
-    /// Returns the range of hub rows in the matrix.
+    /// Returns the range of hubs whose rows are in the bit matrix.
     pub fn rows(&self) -> std::ops::Range<u32> {
         self.first..self.end
     }
 
-    /// Returns the bits of row `b`, which must be in [`rows`](Self::rows).
+    /// Returns the bits of the row of hub `b`, which must be in [`rows`](Self::rows).
     #[inline]
     pub fn row(&self, b: u32) -> &[Chunk] {
         let start = self.start(b);
         &self.chunks[start..start + (b / CHUNK_IDS) as usize + 1]
     }
 
-    /// Returns the index of the first chunk of row `b`.
+    /// Returns the index of the first chunk of row `b` in the bit matrix.
     #[inline]
     fn start(&self, b: u32) -> usize {
         chunks_below(b) - chunks_below(self.first)
@@ -134,28 +134,28 @@ fn set_bit(chunks: &mut [Chunk], id: u32) {
     chunk.0[(id % CHUNK_IDS / 64) as usize] |= 1 << (id % 64);
 }
 
-/// Neighbours of one vertex that are hubs, as bits. Chunks of 512 ids without such a neighbour are left out.
+/// The neighbours of one vertex that are hubs, as bits. Chunks of 512 ids without such a neighbour are left out.
 #[derive(Debug, Default)]
 pub struct RowBits {
-    /// Indices of the chunks that are not empty, ascending.
+    /// Indices of the chunks that contain a neighbour, ascending.
     pub places: Vec<u16>,
-    /// The bits of the chunks that are not empty, in the order of `places`.
+    /// Bits of the chunks that contain a neighbour, in the order of `places`.
     pub chunks: Vec<Chunk>,
 }
 
 impl RowBits {
-    /// Returns the size in bytes of a row of hubs below `limit`.
+    /// Returns the memory in bytes that the bits of one row take, if all hubs are below `limit`.
     pub fn bytes(limit: u32) -> u64 {
         u64::from(limit.div_ceil(CHUNK_IDS)) * (size_of::<Chunk>() + size_of::<u16>()) as u64
     }
 
-    /// Creates an empty row with capacity for hubs below `limit`.
+    /// Creates an empty row of bits with capacity for hubs below `limit`.
     pub fn with_limit(limit: u32) -> RowBits {
         let chunks = limit.div_ceil(CHUNK_IDS) as usize;
         RowBits { places: Vec::with_capacity(chunks), chunks: Vec::with_capacity(chunks) }
     }
 
-    /// Replaces the contents of the row by the bits of the ids `hubs`, which are ascending.
+    /// Replaces the contents of the row by the hubs with the ids `hubs`, which ascend.
     #[inline]
     pub fn set(&mut self, hubs: &[u32]) {
         self.places.clear();

@@ -1,13 +1,13 @@
-//! Counts the links of each vertex of a directed graph on the CPU: the directed edges between its neighbours.
+//! Counts the links of each vertex of a directed graph on the CPU. Links are the directed edges between its neighbours.
 //!
-//! A triangle `a < b < c` of the undirected graph adds to each corner the number of directed edges between the other
-//! two corners: one, or two if both directions exist. Units and tiles are the same as for counting triangles. The
-//! vertices of a block are the vertices whose out-rows are in the block.
+//! A triangle `a < b < c` of the graph without directions adds to each corner the number of directed edges between the
+//! other two corners: one, or two if both directions exist. The work is divided into the same units and tiles as for
+//! counting triangles. The vertices of a block are those whose out-rows are in the block.
 //!
-//! The lower halves of out-row and in-row (the neighbours with smaller ids) are merged into one row of *codes*. A
-//! code is twice the neighbour's id, plus 1 if the edge goes both ways. The codes of a tile are grouped by `b`
-//! (`groups`), so row `b` is merged and marked once for each tile in which it occurs. A mark has two bits, because a
-//! code stands for one edge or two.
+//! The lower halves of a vertex's out-row and in-row (its neighbours with smaller ids) are merged into one row of
+//! *codes*. A code is twice the neighbour's id, plus 1 if the edge goes both ways. The codes of a tile are grouped by
+//! `b` (`groups`), so row `b` is merged and marked once for each tile in which it occurs. Its marks have two bits,
+//! because a code stands for one edge or two.
 
 use crate::algo::triangle::cpu::count::{HUBS, MAX_FRONTS, Settings, middles};
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
@@ -34,26 +34,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 #[derive(Debug)]
 pub struct LinkCounter {
     settings: Settings,
-    /// Row offsets of the tile in `codes`: a 0, then the end of each row.
+    /// For each vertex of the tile, the end of its row in `codes`, after a leading 0.
     offsets: Vec<u32>,
-    /// Codes of the tile.
+    /// Merged rows of all vertices of the tile, as codes (see the module).
     codes: Vec<u32>,
     groups: Groups,
     workers: Vec<(EntrySorter, LinkTester)>,
 }
 
 impl LinkCounter {
-    /// Returns the fastest settings with which scratch memory takes at most half of `free` bytes. If there are none,
-    /// returns the settings that need the least memory.
+    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. If no settings fit,
+    /// returns those that need the least memory.
     pub fn settings(threads: usize, entries: u64, max_row: u64, free: u64) -> Settings {
         Settings::new(threads, entries).within_bytes(free, |settings| LinkCounter::scratch_bytes(settings, max_row))
     }
 
-    /// Returns the memory in bytes that a counter allocates for rows of at most `max_row` entries.
+    /// Returns the scratch memory in bytes for counting links with rows of at most `max_row` entries.
     pub fn scratch_bytes(settings: &Settings, max_row: u64) -> u64 {
         // The last vertex of a tile may have the longest out-row and the longest in-row.
         let entries = settings.tile as u64 + 2 * max_row;
-        // Each thread merges its part of the rows. Then the parts are copied into one array.
+        // Each thread merges rows into an array of its own. Then these arrays are copied into one.
         let merged = 2 * 4 * (entries + settings.tile as u64 + 2);
         let worker = EntrySorter::bytes(settings.sorted())
             + size_of::<Marks>() as u64
@@ -63,7 +63,7 @@ impl LinkCounter {
         merged + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
     }
 
-    /// Creates a counter for rows of at most `max_row` entries.
+    /// Creates a counter for a graph whose rows have at most `max_row` entries.
     pub fn new(settings: Settings, max_row: u64) -> LinkCounter {
         let entries = settings.tile + 2 * max_row as usize;
         let tester = || LinkTester {
@@ -80,9 +80,9 @@ impl LinkCounter {
         }
     }
 
-    /// Adds the links that some triangles contribute to `links`, indexed by vertex. These are the triangles `a < b <
-    /// c` with `c` in `partner` and `b` in a front block that is `wanted`. Returns one count per front block. If
-    /// `stop` returns true, returns `None` after only some links have been added.
+    /// Finds the triangles `a < b < c` with `c` in `partner` and `b` in a front block that is `wanted`, and adds their
+    /// edges to the `links` of the opposite corners, indexed by vertex. Returns one count per front block. If `stop`
+    /// returns true, returns `None`, and only some links have been added.
     pub fn partner(
         &mut self,
         (graph, fronts): (&BlockStore, &[Block<'_>]),
@@ -101,7 +101,7 @@ impl LinkCounter {
                 (sorter, tester, Corners::new(links, HUBS), StopPoller::new(stop, &stopped))
             })
             .collect();
-        // The code of a vertex is the id of its out-row, plus 1 if the edge goes both ways.
+        // The code of `b` is the index of its out-row, plus 1 if the edge goes both ways.
         let ids = middles(fronts, wanted, 0..partner.partner.end_row()).into_iter();
         let ids = ids.map(|rows| rows.start.next_multiple_of(2)..rows.end.next_multiple_of(2));
         let ids: Vec<Range<u32>> = ids.filter(|ids| !ids.is_empty()).collect();
@@ -159,8 +159,8 @@ fn vertices(rows: Range<u32>) -> Range<u32> {
     rows.start.div_ceil(2)..rows.end.div_ceil(2)
 }
 
-/// Merges the out-row and the in-row of each of the `vertices`. Returns the end of each merged row in the array of
-/// codes, and that array.
+/// Merges the out-row and the in-row of each of the `vertices` into a row of codes (see the module). Returns the end of
+/// each vertex's row in the array of codes, and the array.
 pub fn merged(graph: &BlockStore, vertices: Range<u32>) -> (Vec<u32>, Vec<u32>) {
     let all = || graph.rows(2 * vertices.start..2 * vertices.end);
     let mut codes = Vec::with_capacity(all().map(|(_, row)| row.len()).sum());
@@ -173,10 +173,10 @@ pub fn merged(graph: &BlockStore, vertices: Range<u32>) -> (Vec<u32>, Vec<u32>) 
     (ends, codes)
 }
 
-/// Appends the codes of the union of two ascending rows to `to`.
+/// Merges two ascending rows of one vertex, and appends the codes (see the module) of the neighbours to `to`.
 fn merge_codes(out: &[u32], into: &[u32], to: &mut Vec<u32>) {
     let (mut i, mut j) = (0, 0);
-    // Which row comes next is hard to predict, so this has no branch for it.
+    // Written without a branch on which row comes next, because that is hard to predict.
     while i < out.len() && j < into.len() {
         let (x, y) = (out[i], into[j]);
         to.push(2 * x.min(y) + u32::from(x == y));
@@ -186,7 +186,7 @@ fn merge_codes(out: &[u32], into: &[u32], to: &mut Vec<u32>) {
     to.extend(out[i..].iter().chain(&into[j..]).map(|x| 2 * x));
 }
 
-/// Returns how many directed edges connect two vertices: 0, 1 or 2. `mark` has 0 in its lowest two bits if there is no
+/// Returns how many directed edges connect two vertices: 0, 1 or 2. The lowest two bits of `mark` are 0 if there is no
 /// edge, 1 for one direction and 3 for both. Its other bits are ignored.
 #[inline(always)]
 fn edges_of(mark: u64) -> u64 {
@@ -199,20 +199,20 @@ fn edges_to(code: u32) -> u64 {
     1 + u64::from(code & 1)
 }
 
-/// State of one thread that counts links.
+/// State of one thread that counts links (directed edges between neighbours).
 #[derive(Debug)]
 struct LinkTester {
-    /// Marks of the neighbours of `b`, two bits each; initially empty.
+    /// Bitmap of the neighbours of `b`, with two bits per neighbour. Empty between two calls of `test`.
     marks: Box<Marks>,
-    /// Codes of row `b`.
+    /// Merged row of vertex `b`, as codes (see the module).
     row: Vec<u32>,
-    /// Numbers of triangles, tested wedges and links so far, for each front block.
+    /// Numbers of triangles found, wedges tested and links found so far, for each front block.
     counts: Vec<PairCount>,
 }
 
 impl LinkTester {
-    /// Tests the wedges `a < b < c` for the corners `b` in `entries`, which are codes in ascending order. `partner`
-    /// contains the codes of the rows `c`. Returns `None` if the count must stop.
+    /// Tests the wedges `a < b < c` whose entries `b` of rows `c` are in `entries`, ascending. `partner` contains the
+    /// rows `c` as codes (see the module). Returns `None` if the count must stop.
     fn test(
         &mut self,
         (graph, fronts): (&BlockStore, &[Block<'_>]),
@@ -228,7 +228,7 @@ impl LinkTester {
         for same in entries.chunk_by(|a, b| out_row(a) == out_row(b)) {
             let number = out_row(&same[0]);
             let (front, local) = rows.find(number);
-            // The in-row may be the first row of the next block.
+            // The in-row of a vertex may be the first row of the next block.
             let into = if local + 1 < front.rows() { front.row(local + 1) } else { graph.row(number + 1) };
             self.row.clear();
             merge_codes(front.row(local), into, &mut self.row);
@@ -254,7 +254,7 @@ impl LinkTester {
                         close(code, edges);
                     }
                 }
-                // Codes that are too high for the bitmap of marks.
+                // Codes that are too high for the bitmap are found by merging.
                 let mut high = high.iter().peekable();
                 for &code in rest {
                     while high.next_if(|&&other| other >> 1 < code >> 1).is_some() {}
@@ -285,7 +285,7 @@ pub fn degrees_bytes(threads: usize, vertices: u64, max_row: u64) -> u64 {
     4 * vertices + threads as u64 * (4 * 2 * max_row + DegreeCounter::bytes(vertices))
 }
 
-/// Counts the distinct neighbours of each of the `vertices` vertices of a directed graph.
+/// Counts the distinct neighbours of each vertex of a directed graph, which has `vertices` vertices.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].

@@ -1,6 +1,6 @@
-//! Counts triangles on the CPU, unit by unit. A unit is a pair of blocks: a front block, which stays in memory, and a
-//! partner block, which streams past it. For each wedge (path of two edges) of the unit, the CPU tests whether an
-//! edge closes it into a triangle.
+//! Counts triangles on the CPU, unit by unit. A unit is a pair of blocks of rows: a front block, which stays in memory,
+//! and a partner block, which is read meanwhile. For each wedge (path of two edges) of the unit, the CPU tests whether
+//! an edge closes it into a triangle.
 //!
 //! | file | contents |
 //! |---|---|
@@ -38,25 +38,25 @@ use crate::process::threads::pool;
 use rayon::ThreadPool;
 use std::sync::atomic::AtomicU64;
 
-/// Target number of work items per rank and group of resident front blocks, if there are several ranks.
+/// Target number of work items per rank for each group of resident front blocks, if there are several ranks.
 const ITEMS_PER_RANK: usize = 16;
-/// Minimum number of row entries in a work item, which is a range of rows of a partner block. The rows of the front
-/// blocks are marked once per work item.
+/// Minimum number of row entries in a work item (a range of rows of a partner block). A larger minimum saves time,
+/// because the rows of the front blocks are marked once per work item.
 const LEAST_ITEM: usize = 1 << 20;
 
-/// The CPU backend of triangle counting. All threads work on one partner block after another.
+/// Counts triangles on CPUs. All threads work on one partner block after another.
 pub struct Cpu<'a> {
     method: Method<'a>,
     pool: ThreadPool,
     stop: Stop<'a>,
-    /// Maximum size of the resident front blocks in bytes: the free part of the budget. The blocks are mapped files,
-    /// which do not count against the budget but should fit in its free part.
+    /// Maximum size of the resident front blocks in bytes. It is the free part of the memory budget: the blocks are
+    /// mapped files, which do not count against the budget but should fit in memory.
     resident: u64,
     least_item: usize,
     _scratch: Reservation,
 }
 
-/// The quantity to count, with its counters.
+/// The quantity that is counted, with its counters.
 enum Method<'a> {
     /// Triangles in total and, if counters are given, per vertex.
     Triangles(Counter, Option<&'a [AtomicU64]>),
@@ -66,15 +66,15 @@ enum Method<'a> {
     Links(LinkCounter, &'a [AtomicU64]),
 }
 
-/// Function that counts a tile (rows of a partner block) with all wanted front blocks. Its arguments are the index of
-/// the partner block, the tile, and for each front block whether it is wanted. It returns a count per front block, or
-/// `None` if the count was cancelled.
+/// Function that counts a tile (a range of rows of a partner block) with all wanted front blocks. Its arguments are the
+/// index of the partner block, the tile, and for each front block whether it is wanted. It returns one count per front
+/// block, or `None` if the count was cancelled.
 type CountTile<'a> = Box<dyn FnMut(usize, Tile<'_>, &[bool]) -> Option<Vec<PairCount>> + Send + 'a>;
 
 impl<'a> Cpu<'a> {
-    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
-    /// `per_vertex`, if given. `stop` is polled during counting: it must return the cause if counting must stop, or
-    /// `None` to continue.
+    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. If `per_vertex` is given, triangles
+    /// are also counted per vertex and added to it. `stop` is polled during counting: it must return the cause if
+    /// counting must stop, or `None` to continue.
     ///
     /// # Errors
     /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Addresses`] if no threads can be started.
@@ -94,8 +94,8 @@ impl<'a> Cpu<'a> {
         Self::with_method(method, scratch, threads, budget, stop)
     }
 
-    /// Prepares to count the links of the directed graph `graph` (directed edges between the neighbours of each
-    /// vertex). They are added to `links`, indexed by vertex.
+    /// Prepares to count the links of each vertex of a directed graph (the directed edges between its neighbours). They
+    /// are added to `links`, indexed by vertex.
     ///
     /// # Errors
     /// Errors of [`Cpu::new`].
@@ -132,8 +132,8 @@ impl<'a> Cpu<'a> {
         Self::with_method(method, scratch, threads, budget, stop)
     }
 
-    /// Returns the settings of a count per edge with `free` bytes of memory, and the size of its scratch memory in
-    /// bytes.
+    /// Returns the settings for counting per edge with `free` bytes of memory, and the scratch memory in bytes that
+    /// they take.
     pub fn edge_settings(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> (Settings, u64) {
         let bytes = |settings: &Settings| {
             Counter::scratch_bytes(settings, vertices, max_row)
@@ -160,22 +160,22 @@ impl<'a> Cpu<'a> {
         Cpu { least_item: entries, ..self }
     }
 
-    /// Returns a reference to the maximum size of the resident front blocks in bytes. Ranks that count together must
-    /// set it to the same value.
+    /// Returns a mutable reference to the maximum size in bytes of the resident front blocks. Ranks that count together
+    /// must set the same value.
     pub fn resident(&mut self) -> &mut u64 {
         &mut self.resident
     }
 }
 
-/// Returns the partner blocks to count with the resident front blocks, and the number of parts into which each is
-/// divided. The parts are the work items, and have about the same number of entries. If there are few partner blocks,
-/// they are divided so that each rank gets many items.
+/// Returns the partner blocks that must be counted with the resident front blocks, and the number of parts into which
+/// each is divided. A part is a work item: a range of rows. All parts of a block have about the same number of entries.
+/// If there are few partner blocks, they are divided so that each rank gets many items.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
     let wanted_items = if work.work_source.ranks() == 1 { 1 } else { ITEMS_PER_RANK * work.work_source.ranks() };
     let partners = work.fronts.start..work.graph.len();
     let at_least = wanted_items.div_ceil(partners.len().max(1));
     let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
-    // All partner blocks have the same number of parts, so that every rank can compute the block of an item.
+    // All partner blocks have the same number of parts, so every rank can compute the block of a work item.
     let entries = partners.iter().map(|&partner| work.graph.block(partner).targets.len()).max();
     (partners, at_least.min(entries.unwrap_or(0).div_ceil(least).max(1)))
 }

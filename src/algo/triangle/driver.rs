@@ -1,4 +1,5 @@
-//! Counts all triangles of a graph in units, which are pairs of blocks. Each counted unit is appended to a journal.
+//! Counts all triangles of a graph in units, which are pairs of blocks. The count of each unit is appended to a
+//! journal.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::gpu::{Counted, Gpu};
@@ -22,12 +23,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-/// Size in bytes of a unit's result in the journal: triangles, probes (tested wedges) and nanoseconds, 8 bytes each.
+/// Size in bytes of the count of a unit in the journal: triangles, tested wedges and nanoseconds, 8 bytes each.
 pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the counting time
-/// of all units in seconds (including earlier runs), and the time of each pair of blocks. If `per_edge` is given, also
-/// counts per edge and writes those counts to its files.
+/// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the counting time of
+/// all units in seconds (including earlier runs), and the time of each unit. If `per_edge` is given, also counts
+/// triangles per edge and writes these counts to files.
 ///
 /// # Errors
 /// Errors of counting and of the disk.
@@ -61,18 +62,18 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles
     })
 }
 
-/// The backend of a rank, and the rows that it counts.
+/// The device with which a rank counts, and the rows that it counts.
 pub(super) struct RankCounter<'a> {
     /// The device that counts; `None` if other ranks have GPUs and this one does not.
     pub(super) backend: Option<Box<dyn Backend + 'a>>,
-    /// The merged rows that a GPU counts in a directed graph; `None` if the backend counts the rows of the graph
+    /// The merged rows of a directed graph, which a GPU counts; `None` if the backend counts the rows of the graph
     /// itself, or nothing.
     pub(super) merged: Option<BlockStore>,
 }
 
-/// Creates the backend that counts the triangles of `graph`. If `per_vertex` is given, it also counts per vertex:
-/// triangles, or in a directed graph links (directed edges between neighbours). `is_left` says whether any unit is left
-/// to count. Collective.
+/// Creates the backend that counts the triangles of `graph`. If `per_vertex` is given, the backend also counts the
+/// triangles of each vertex, or in a directed graph the links (directed edges between its neighbours). `is_left` says
+/// whether any unit is left to count. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`]; disk errors.
@@ -84,13 +85,13 @@ pub(super) fn counter<'a>(
 ) -> Result<RankCounter<'a>> {
     let (blocks, vertices, devices) = (&graph.block_store, graph.info.connected, run.devices);
     let all_alike = |mut cpu: Cpu<'a>| -> Box<dyn Backend + 'a> {
-        // All ranks use the same resident fronts.
+        // All ranks must keep the same front blocks resident.
         run.comm.all_min(std::slice::from_mut(cpu.resident()));
         Box::new(cpu)
     };
     if let (Direction::Directed, Some(links)) = (graph.info.direction, per_vertex) {
         let gpu = |lease| {
-            // The bound on the longest row is the same for merged rows.
+            // The bound on the longest row of the graph also holds for merged rows.
             let mut gpu = Gpu::new(blocks, vertices, lease, Counted::Links, stop)?;
             let build = || merged_rows::build(blocks, (&run.units.files()?, run.units.key), run.threads, run.budget);
             let merged = is_left.then(build).transpose()?;
@@ -118,7 +119,7 @@ pub(super) fn counter<'a>(
     Ok(RankCounter { backend, merged: None })
 }
 
-/// The journal of counted units, and the sums over the units in it.
+/// The journal of counted units (pairs of blocks), and the sums over the units in it.
 struct UnitJournal<'a> {
     journal: Journal,
     folder: PathBuf,
@@ -131,8 +132,8 @@ struct UnitJournal<'a> {
 }
 
 impl<'a> UnitJournal<'a> {
-    /// Opens the journal, and computes the sums over its units. Returns the journal and the ids of these units. If
-    /// `per_edge` is given, leaves out units whose partner block has no stored counts per edge.
+    /// Opens the journal and adds up its units. Returns the journal and the ids of these units. If `per_edge` is given,
+    /// leaves out units whose partner block has no stored counts per edge.
     fn open(run: &Run<'a>, graph: &BlockStore, per_edge: Option<&SupportFiles>) -> Result<(Self, Vec<u64>)> {
         let (journal, mut records) = run.units.journal()?;
         let blocks = graph.len();
@@ -160,9 +161,9 @@ impl<'a> UnitJournal<'a> {
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
         let now = Instant::now();
         let mut left = (now - self.last).as_nanos() as u64;
-        // Time spent on parts that complete no unit is added to the units that are completed next.
+        // Time spent on parts that complete no unit is added to the next units that are completed.
         self.last = if units.is_empty() { self.last } else { now };
-        // Units that were counted together share their time.
+        // The time of units that were counted together is divided equally among them.
         let records = units.iter().enumerate().map(|(i, &(unit, count))| {
             let spent = left / (units.len() - i) as u64;
             left -= spent;
@@ -183,8 +184,8 @@ impl<'a> UnitJournal<'a> {
         signals::check()
     }
 
-    /// Syncs the journal. Returns the sum over all units, their time in seconds, the number of units, and the time of
-    /// each pair of blocks.
+    /// Syncs the journal to disk. Returns the sum over all units, their time in seconds, their number, and the time of
+    /// each unit.
     fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;
         Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))

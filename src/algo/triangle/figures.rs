@@ -1,4 +1,4 @@
-//! Charts of triangle counting: the time of each pair of blocks, and clustering by degree.
+//! Charts of triangle counting: the time of each pair of blocks, and clustering coefficients by degree.
 
 use super::output::{ClusteringBin, EdgeSupport, PairTimes, SIDE, TriangleDetails};
 use super::units::blocks_of;
@@ -11,10 +11,10 @@ pub(super) fn so_far(records: &[Record], total: u64) -> Vec<Figure> {
     heat(&times_so_far(records, total)).into_iter().collect()
 }
 
-/// Adds up the times of pairs of blocks from journal records. `total` is the number of units (pairs of blocks) of the
-/// graph.
+/// Adds up the counting times of pairs of blocks from journal records. `total` is the number of units (pairs of blocks)
+/// of the graph.
 fn times_so_far(records: &[Record], total: u64) -> PairTimes {
-    // The number of blocks follows from the id of the last unit.
+    // The last unit contains the last block, so its id determines the number of blocks.
     let blocks = total.checked_sub(1).map_or(0, |last| blocks_of(last).1 as usize + 1);
     let mut pairs = PairTimes::new(blocks);
     for [unit, nanoseconds] in records.iter().filter_map(|record| Some([record.unit, record.words::<3>()?[2]])) {
@@ -34,7 +34,7 @@ pub(super) fn of_details(details: &TriangleDetails) -> Vec<Figure> {
 fn heat(pairs: &PairTimes) -> Option<Figure> {
     let side = pairs.seconds.len();
     let are_triangle = pairs.seconds.iter().enumerate().all(|(front, row)| row.len() == side.saturating_sub(front));
-    // A graph has no more blocks than vertices.
+    // A graph has at least as many vertices as blocks.
     if !(2..=SIDE).contains(&side) || !(side..=u32::MAX as usize).contains(&pairs.blocks) || !are_triangle {
         return None;
     }
@@ -60,7 +60,7 @@ fn heat(pairs: &PairTimes) -> Option<Figure> {
     Some(Figure::new("Time of pairs of blocks", caption, axes, Marks::Heat(heat)))
 }
 
-/// Returns the chart that shows how many edges are in how many triangles.
+/// Returns the histogram of edges by the number of triangles that contain them.
 pub(super) fn of_edges(edges: &EdgeSupport) -> Figure {
     let bins: Vec<_> =
         edges.bins.iter().map(|bin| (f64::from(bin.from), f64::from(bin.to), bin.edges as f64)).collect();
@@ -103,13 +103,13 @@ mod tests {
             assert!(pairs.seconds.iter().flatten().all(|&cell| cell > 0.0), "{blocks}");
             assert_eq!(heat(&pairs).is_some(), blocks > 1);
         }
-        // The number of units at scale 29.
+        // The number of units of a Kronecker graph with 2^29 vertices.
         assert_eq!(units::total(581), 169_071);
     }
 
     #[test]
     fn a_count_that_is_not_done_shows_the_pairs_that_are() {
-        // All units of scale 29 except the last, in arbitrary order as in a journal.
+        // All units except the last, in arbitrary order as in a journal.
         let total = units::total(581);
         let record = |unit: u64| Record::of_words(unit, &[1, 2, 1_000_000_000]);
         let records: Vec<_> = (0..total - 1).rev().map(record).chain([record(total), record(u64::MAX)]).collect();

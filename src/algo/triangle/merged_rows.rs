@@ -18,14 +18,14 @@ use std::path::Path;
 /// Number of vertices whose rows a thread merges at a time.
 const PART: usize = 1 << 12;
 
-/// Returns the memory in bytes that merging a block of `rows` rows with `entries` entries takes. No row has more than
-/// `row` entries. The in-row of the last vertex may be in the next block, so the memory of one more row is included.
+/// Returns the memory in bytes for merging a block of `rows` rows with `entries` entries. No row has more than `row`
+/// entries. The in-row of the last vertex may be in the next block, so the memory of one more row is included.
 pub(super) fn block_bytes(rows: u64, entries: u64, row: u64) -> u64 {
     4 * (rows + entries + row)
 }
 
-/// Merges the rows of `graph` into files in `folder`, and opens them. `key` identifies the files. Merges at most
-/// `threads` blocks at a time, and fewer if `budget` has no memory for them.
+/// Merges the out-rows and in-rows of `graph` into files in `folder`, and opens the files. `key` identifies them.
+/// Merges up to `threads` blocks at a time, but fewer if `budget` has no memory for them.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], disk errors, [`crate::Error::Stopped`].
@@ -55,7 +55,7 @@ pub(super) fn build(
             });
             let parts: Vec<(Vec<u32>, Vec<u32>)> = parts.collect();
             let slices: Vec<(&[u32], &[u32])> = parts.iter().map(|(lengths, codes)| (&**lengths, &**codes)).collect();
-            // Do not wait until the file is durable: after a power failure it is built again.
+            // The file need not be durable, because it is built again after a power failure.
             let _pending = stored::write(folder, key, &layout, b, &slices)?;
             graph.release(b);
             Ok(())

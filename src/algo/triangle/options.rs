@@ -1,4 +1,4 @@
-//! The options of `[triangle]`.
+//! The options in the job table `[triangle]`.
 
 use crate::algo::triangle::gpu::Counted;
 use crate::graph::direction::Direction;
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 pub struct Triangle {
     /// Whether to count triangles per vertex as well, and write `out/triangles`, `out/degree` and `out/clustering`.
     pub per_vertex: bool,
-    /// Kind of clustering coefficient: `Directed` to count the directed edges between the neighbours of each vertex
-    /// as well, and write `out/links`, `out/degree` and `out/clustering`.
+    /// The kind of clustering coefficient. With `Directed`, the count also includes the directed edges between the
+    /// neighbours of each vertex, and writes `out/links`, `out/degree` and `out/clustering`.
     #[serde(default, skip_serializing_if = "Direction::is_undirected")]
     pub clustering: Direction,
     /// Whether to count triangles per edge as well, and write `out/triangle/source`, `target` and `support`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_edge: bool,
-    /// Whether to count the comparisons of a plain merge of sorted rows as well, once with vertices ordered by id and
-    /// once by degree.
+    /// Whether to count as well the comparisons that a plain merge of sorted rows makes, with vertices ordered by id
+    /// and by degree.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub comparisons: bool,
 }
@@ -69,13 +69,13 @@ impl Triangle {
         Some(Triangle { per_vertex, clustering, per_edge, comparisons: comparisons? })
     }
 
-    /// Returns true if links (directed edges between neighbours) are counted.
+    /// Returns true if links (directed edges between the neighbours of a vertex) are counted.
     pub(super) fn counts_links(&self) -> bool {
         self.clustering == Direction::Directed
     }
 
-    /// Returns what a GPU counts in addition to the triangles of each pair of blocks. `direction` is the direction of
-    /// the graph. The links of an undirected graph follow from the triangles.
+    /// Returns what a GPU counts in addition to the triangles of each pair of blocks, in a graph of direction
+    /// `direction`. In an undirected graph a GPU does not count links, which follow from the triangles.
     pub(super) fn counted(&self, direction: Direction) -> Counted {
         match (self.per_edge, self.has_columns(), direction) {
             (true, ..) => Counted::Edges,
@@ -85,7 +85,7 @@ impl Triangle {
         }
     }
 
-    /// Returns true if the count writes columns with a value per vertex.
+    /// Returns true if columns with a value per vertex are written.
     pub(super) fn has_columns(&self) -> bool {
         self.per_vertex || self.counts_links()
     }

@@ -17,7 +17,7 @@ pub(super) const CLUSTERING: &str = "out/clustering";
 /// Folder of the columns per edge.
 pub(super) const EDGES: &str = "out/triangle";
 
-/// Columns that triangle counting can write.
+/// Columns that triangle counting can write, with their descriptions.
 pub(super) const COLUMNS: &[About] = &[
     About::new("triangles", "triangles that the vertex is in", "0"),
     About::new("links", "directed edges between neighbours of the vertex", "0"),
@@ -34,7 +34,7 @@ pub(super) const COLUMNS: &[About] = &[
 pub struct TriangleOutput {
     /// Number of triangles.
     pub triangles: u128,
-    /// Number of units (pairs of blocks) in which the triangles were counted.
+    /// Number of units (pairs of blocks of rows) into which the count was divided.
     pub units: u64,
     /// Number of wedges (paths of two edges) that were tested.
     pub probes: u128,
@@ -49,74 +49,74 @@ pub struct TriangleOutput {
     /// Statistics of the triangles per edge; `None` if they are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support: Option<EdgeSupport>,
-    /// Comparisons of a plain merge of sorted rows; `None` if they are not counted.
+    /// Numbers of comparisons that a plain merge of sorted rows makes; `None` if they are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparisons: Option<Comparisons>,
 }
 
-/// Numbers of comparisons that a plain merge of sorted rows makes, with the vertices in two orders.
+/// Numbers of comparisons that a plain merge of sorted adjacency rows makes, for two orders of the vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparisons {
-    /// Number of comparisons with vertices in the order of the input's ids.
+    /// Number of comparisons if vertices are in the order of the input's ids.
     pub input_order: u128,
-    /// Number of comparisons with vertices in ascending order of degree.
+    /// Number of comparisons if vertices are in ascending order of degree.
     pub degree_order: u128,
     /// `input_order` divided by `degree_order`; 0 if `degree_order` is 0.
     pub ratio: f64,
 }
 
 impl Comparisons {
-    /// Creates the statistics from the numbers of comparisons in both orders.
+    /// Creates the statistics from the numbers of comparisons in both orders of vertices.
     pub(super) fn new(input_order: u128, degree_order: u128) -> Comparisons {
         let ratio = if degree_order == 0 { 0.0 } else { input_order as f64 / degree_order as f64 };
         Comparisons { input_order, degree_order, ratio }
     }
 }
 
-/// Statistics of the number of triangles per edge (its support).
+/// Statistics of the support of edges: the number of triangles that each edge is in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeSupport {
     /// Number of edges.
     pub edges: u64,
-    /// Number of edges that are in a triangle.
+    /// Number of edges that are in at least one triangle.
     pub in_triangles: u64,
-    /// Largest number of triangles that an edge is in.
+    /// Largest number of triangles that one edge is in.
     pub largest: u32,
-    /// Histogram of the edges: the number of edges in each range of triangle counts.
+    /// Histogram: the number of edges for each range of triangle counts.
     pub bins: Vec<SupportBin>,
 }
 
-/// One bin of a histogram: the number of edges whose triangle count is in a range.
+/// Histogram bin with the number of edges whose triangle count is in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SupportBin {
-    /// Smallest triangle count in the range.
+    /// Smallest triangle count of the bin.
     pub from: u32,
-    /// Largest triangle count in the range.
+    /// Largest triangle count of the bin.
     pub to: u32,
-    /// Number of edges in the range.
+    /// Number of edges in the bin.
     pub edges: u64,
 }
 
-/// Details of a count that are not part of the result, because they may differ between trials: times, and clustering
+/// Details of a count that may differ between trials and are therefore not part of the result: times, and clustering
 /// coefficients, which have rounding errors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
-    /// Time of each pair of blocks; `None` if triangles are counted per vertex and not per edge.
+    /// Counting time of each pair of blocks; `None` if triangles are counted per vertex and not per edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pairs: Option<PairTimes>,
-    /// Clustering by degree; `None` if triangles are not counted per vertex.
+    /// Clustering coefficients by degree; `None` if triangles are not counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clustering: Option<Vec<ClusteringBin>>,
     /// Mean clustering coefficient of all vertices that have an edge; `None` if triangles are not counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering: Option<f64>,
-    /// Mean clustering coefficient of vertices of degree 2 and more; `None` if triangles are not counted per vertex.
+    /// Mean clustering coefficient of all vertices of degree 2 or more; `None` if triangles are not counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering_degree_2: Option<f64>,
 }
 
 impl TriangleDetails {
-    /// Returns the details of a count per vertex, including its clustering.
+    /// Creates the details of a count per vertex from its clustering coefficients.
     pub(super) fn of_clustering(clustering: Clustering) -> TriangleDetails {
         TriangleDetails {
             pairs: None,
@@ -127,29 +127,28 @@ impl TriangleDetails {
     }
 }
 
-/// Maximum number of rows and of columns in the chart of times per pair of blocks.
+/// Maximum number of rows and of columns in the chart of counting times.
 pub(super) const SIDE: usize = 32;
 
-/// Counting times by front block and partner block. If there are more than [`SIDE`] blocks, neighbouring blocks form
-/// groups of about equal size.
+/// Counting times of pairs of blocks (front block, partner block). If there are more than [`SIDE`] blocks, neighbouring
+/// blocks form groups of about equal size, and times are added up for pairs of groups.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PairTimes {
     /// Number of blocks of the graph.
     pub blocks: usize,
-    /// Time in seconds for each group of front blocks (outer list) and each group of partner blocks (inner list). An
-    /// inner list begins with the group that contains the front blocks, because no partner block comes before its
-    /// front block.
+    /// Times in seconds, by group of front blocks (outer list) and group of partner blocks (inner list). An inner list
+    /// begins with the group of its front blocks, because a partner block never comes before its front block.
     pub seconds: Vec<Vec<f64>>,
 }
 
 impl PairTimes {
-    /// Creates zero times for a graph of `blocks` blocks.
+    /// Creates times of zero for a graph of `blocks` blocks.
     pub fn new(blocks: usize) -> PairTimes {
         let side = blocks.min(SIDE);
         PairTimes { blocks, seconds: (0..side).map(|front| vec![0.0; side - front]).collect() }
     }
 
-    /// Adds `nanoseconds` to the pair of blocks of unit `unit`.
+    /// Adds `nanoseconds` to the time of unit `unit`, which is a pair of blocks.
     pub fn add(&mut self, unit: u64, nanoseconds: u64) {
         let (front, partner) = units::blocks_of(unit);
         let side = self.seconds.len();
@@ -161,34 +160,34 @@ impl PairTimes {
     }
 }
 
-/// The clustering of vertices in a range of degrees.
+/// The clustering coefficients of the vertices in a range of degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct ClusteringBin {
     /// The smallest degree of the range.
     pub from: u32,
     /// The largest degree of the range.
     pub to: u32,
-    /// Number of vertices with these degrees.
+    /// Number of vertices whose degree is in the range.
     pub vertices: u64,
     /// Mean clustering coefficient of these vertices.
     pub clustering: f64,
 }
 
-/// The clustering of all vertices that have an edge.
+/// The clustering coefficients of all vertices that have an edge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Clustering {
-    /// Clustering of vertices of degree 2 and more, one bin per range of degrees.
+    /// Clustering coefficients of vertices of degree 2 or more, one bin per range of degrees.
     pub bins: Vec<ClusteringBin>,
-    /// The mean coefficient of all vertices that have an edge; 0 if there are none. A vertex of degree 1 has
-    /// coefficient 0.
+    /// Mean clustering coefficient of all vertices that have an edge; 0 if there are none. The coefficient of a vertex
+    /// of degree 1 is 0.
     pub average: f64,
-    /// The mean coefficient of vertices of degree 2 and more; 0 if there are none.
+    /// Mean clustering coefficient of vertices of degree 2 or more; 0 if there are none.
     pub average_degree_2: f64,
 }
 
 impl Clustering {
-    /// Computes the clustering from the degree and the count of each vertex. Each count stands for `each` links: 2
-    /// for triangles of an undirected graph, or 1 for links.
+    /// Computes clustering coefficients from the degree of each vertex and its triangle count or link count. `each` is
+    /// the number of directed edges that one count stands for: 2 for triangles, 1 for links.
     pub fn of(degrees: &[u32], counts: &[AtomicU64], each: u64) -> Clustering {
         type Sums = BTreeMap<u32, (u64, f64)>;
         let add = |mut sums: Sums, (degrees, counts): (&[u32], &[AtomicU64])| {
@@ -226,8 +225,8 @@ pub(super) fn mean(sum: f64, number: u64) -> f64 {
     if number == 0 { 0.0 } else { sum / number as f64 }
 }
 
-/// Returns the clustering coefficient of a vertex with `degree` neighbours and `links` directed edges between them. An
-/// undirected edge counts as two.
+/// Returns the clustering coefficient of a vertex with `degree` neighbours and `links` directed edges between these
+/// neighbours. An undirected edge counts as two directed edges.
 pub(super) fn coefficient(degree: u32, links: u64) -> f64 {
     let d = f64::from(degree);
     if d < 2.0 { 0.0 } else { links as f64 / (d * (d - 1.0)) }

@@ -1,15 +1,14 @@
-//! Counts triangles per edge: the support of each edge. Edges are counted in groups of blocks whose counters fit in
-//! memory, and the counts are stored block by block.
+//! Counts triangles per edge, which is the support of each edge. The count proceeds in groups of blocks whose edge
+//! counters fit in memory together. The counts are stored in one file per block.
 //!
-//! A triangle changes counters of two blocks: of the block that contains the row of its largest corner, and of the
-//! block that contains the row of its middle corner. A group therefore counts all units (pairs of blocks) in which
-//! one of its blocks occurs, and its edges then have their final counts. A unit whose blocks are in different groups
-//! is counted twice, once for each. Nothing is added to a stored count, so no count depends on where a job was
-//! killed.
+//! A triangle changes counters in two blocks: those that contain the rows of its largest corner and of its middle
+//! corner. A group therefore counts all units (pairs of blocks) that contain one of its blocks. After that, its counts
+//! are final. A unit whose two blocks are in different groups is counted twice, once for each. A stored count is never
+//! added to, so no count depends on when a job was killed.
 //!
-//! Groups are the work items that ranks take. Once the files of a group are stored, the rank reports the units whose
-//! partner is in the group. So each unit is reported once. A block is complete if the journal contains all units of
-//! which it is the partner, and its file is intact.
+//! Ranks take whole groups as work items. Once the files of a group are stored, the rank reports the units whose
+//! partner block is in the group, so each unit is reported once. A block is complete if the journal contains all units
+//! of which it is the partner block, and its file is intact.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::EdgeCounters;
@@ -36,16 +35,16 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Maximum number of edges in a group of several blocks. If a job is killed, the groups in progress are lost.
+/// Maximum number of edges in a group of several blocks. If a job is killed, it loses the groups that are in progress.
 const CPU_GROUP: u64 = 1 << 28;
-/// Purpose of the counters' memory, as named in error messages.
+/// Purpose of the memory for counters, as named in error messages.
 const EDGE_COUNTS: &str = "counts of edges (4 bytes each)";
-/// Target number of groups per rank, if there are several ranks.
+/// Target number of groups of blocks per rank, if there are several ranks.
 const GROUPS_PER_RANK: u64 = 4;
 
-/// The result of a count per edge.
+/// The result of counting triangles per edge.
 pub(super) struct EdgeTotals {
-    /// Sum over all units.
+    /// Sum over all units (pairs of blocks).
     pub(super) sum: Sum,
     /// Counting time in seconds.
     pub(super) seconds: f64,
@@ -53,11 +52,12 @@ pub(super) struct EdgeTotals {
     pub(super) pairs: PairTimes,
     /// Statistics of the triangles per edge.
     pub(super) support: EdgeSupport,
-    /// Totals of the counts per vertex, if their columns are written as well.
+    /// Totals of the triangle counts per vertex, if they are written as well.
     pub(super) vertices: Option<VertexTotals>,
 }
 
-/// Counts all units per edge and writes the results. Also writes the results per vertex if `table` asks for them.
+/// Counts the triangles of each edge and writes the results. Also writes the triangles of each vertex if `table` asks
+/// for them.
 ///
 /// # Errors
 /// [`Error::Limit`] if the counters of the largest block do not fit the budget; errors of counting; disk errors.
@@ -68,8 +68,8 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     Ok(EdgeTotals { sum, seconds, pairs, support, vertices })
 }
 
-/// Checks that the counts per edge add up to three times the triangles in `sum`. In the last trial, also writes the
-/// columns.
+/// Checks that the triangle counts of all edges add up to three times the triangles in `sum`. In the last trial, also
+/// writes the columns.
 fn finish(
     table: &Triangle,
     graph: &Graph,
@@ -104,8 +104,8 @@ fn finish(
     Ok((support.finish(), of_vertices))
 }
 
-/// Returns the number of triangles of each vertex: half the sum over its edges, because a triangle has two edges at
-/// each corner.
+/// Returns the number of triangles of each vertex. It is half the sum of the triangle counts of the vertex's edges,
+/// because a triangle has two edges at each corner.
 fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Buffer<AtomicU64>> {
     let (blocks, vertices) = (&graph.block_store, graph.info.connected as usize);
     let mut counts: Buffer<AtomicU64> = budget.zeroed(vertices, VERTEX_COUNTS)?;
@@ -127,7 +127,7 @@ fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Bu
     Ok(counts)
 }
 
-/// The files with the counts per edge of finished blocks. There is one checkpoint file per block.
+/// Files with the triangle counts of edges, one checkpoint file per finished block.
 #[derive(Debug)]
 pub(super) struct SupportFiles {
     folder: PathBuf,
@@ -140,7 +140,7 @@ impl SupportFiles {
         (self.folder.join(format!("support.{block}")), key)
     }
 
-    /// Opens the file with the counts per edge of block `block`, and verifies its checksum.
+    /// Opens the file with the triangle counts of the edges in block `block`, and verifies its checksum.
     fn open(&self, graph: &BlockStore, block: usize) -> Result<Saved> {
         let (path, key) = self.place(block);
         let saved = Saved::open(&path, key)?;
@@ -155,7 +155,8 @@ impl SupportFiles {
         Checkpoint::new(path, key).save(1, 1, &[counts])
     }
 
-    /// Returns for each block whether it is complete. `units` are the ids of the units in the journal.
+    /// Returns for each block whether all its edges have been counted and stored. `units` are the ids of the units in
+    /// the journal.
     pub(super) fn done(&self, graph: &BlockStore, units: &HashSet<u64>) -> Vec<bool> {
         let is_done = |partner: usize| {
             (0..=partner).all(|front| units.contains(&number(front, partner))) && self.open(graph, partner).is_ok()
@@ -164,7 +165,7 @@ impl SupportFiles {
     }
 }
 
-/// The backend of one rank, whose work items are groups of blocks.
+/// Counts triangles per edge on one rank, in work items that are groups of blocks.
 pub(super) struct EdgeGroups<'a> {
     graph: &'a BlockStore,
     vertices: u64,
@@ -178,8 +179,8 @@ pub(super) struct EdgeGroups<'a> {
 }
 
 impl<'a> EdgeGroups<'a> {
-    /// Divides the blocks that have units not in `done` into groups, which are the same on all ranks. Returns `None`
-    /// if other ranks have GPUs and this one does not. Collective.
+    /// Divides the blocks that are not complete into groups, which are the same on all ranks. `done` contains the ids
+    /// of counted units. Returns `None` if other ranks have GPUs and this one does not. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`].
@@ -227,8 +228,8 @@ impl<'a> EdgeGroups<'a> {
         Ok(Some(EdgeGroups { graph: blocks, vertices, threads: run.threads, budget, files, groups, gpu, stop }))
     }
 
-    /// Counts the triangles of each edge in the group, and stores the counts. Returns the units whose partner is in
-    /// the group.
+    /// Counts the triangles of each edge in the blocks of `group`, and stores the counts. Returns the units whose
+    /// partner block is in the group.
     fn count_group(&mut self, group: Range<usize>) -> Result<Vec<Part>> {
         let EdgeGroups { graph, vertices, threads, budget, files, stop, .. } = *self;
         // Units that have no block in the group.
@@ -285,15 +286,15 @@ impl Backend for EdgeGroups<'_> {
     }
 }
 
-/// Returns the number of edges to count at a time with `free` bytes of memory. The largest block has `block` edges,
-/// and `scratch` is the minimum scratch memory in bytes. Counters take at most half of the memory, because rows need
-/// memory as well.
+/// Returns the number of edges whose triangles can be counted at a time with `free` bytes of memory. The largest block
+/// has `block` edges, and `scratch` is the minimum scratch memory in bytes. Edge counters take at most half of the
+/// memory, because rows need memory as well.
 fn edges_on_cpu(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
     (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, CPU_GROUP.max(block)).min(edges)
 }
 
-/// Returns ([bytes for the largest groups, minimum bytes], number of groups), where the bytes are sizes of host
-/// memory. `resources` contains the number of threads and the free memory.
+/// Returns the host memory in bytes for the largest groups of blocks and the minimum, and the number of groups.
+/// `resources` contains the number of threads and the free memory.
 pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let block = largest_block(graph);
@@ -313,20 +314,20 @@ pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &R
     ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))
 }
 
-/// Estimates the number of edges of the largest block.
+/// Estimates the number of edges in the largest block.
 pub(super) fn largest_block(graph: &GraphSize<'_>) -> u64 {
     let ends: u64 = graph.degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
-    // A block of a single granule (a small part of a large graph) may be larger than the target size.
+    // A block may be larger than the target size if it consists of a single granule (a small part of a large graph).
     Layout::block_target(ends / 2).max(graph.edges / 512).min(graph.edges)
 }
 
-/// Returns the maximum number of edges in a group of several blocks. It is small enough that each of several ranks gets
-/// several groups.
+/// Returns the maximum number of edges in a group of several blocks. It is so small that each rank gets several groups
+/// if there are several ranks.
 fn largest_group(edges: u64, at_once: u64, ranks: usize) -> u64 {
     if ranks == 1 { at_once } else { at_once.min(edges.div_ceil(GROUPS_PER_RANK * ranks as u64)) }
 }
 
-/// Statistics of the edges whose supports (numbers of triangles) have been added.
+/// Statistics of the supports (numbers of triangles) of the edges that have been added so far.
 #[derive(Default)]
 pub(super) struct SupportSums {
     /// Sum of the supports.
@@ -337,7 +338,7 @@ pub(super) struct SupportSums {
 }
 
 impl SupportSums {
-    /// Returns the number of edges.
+    /// Returns the number of edges added so far.
     pub(super) fn edges(&self) -> u64 {
         self.edges
     }
@@ -352,7 +353,7 @@ impl SupportSums {
         }
     }
 
-    /// Returns the statistics of all edges.
+    /// Returns the statistics of all edges that have been added.
     pub(super) fn finish(&self) -> EdgeSupport {
         let bin = |&Bin { from, to, vertices: edges }: &Bin| SupportBin { from, to, edges };
         let bins: Vec<SupportBin> = self.bins.finish().iter().map(bin).collect();

@@ -1,11 +1,10 @@
 //! Counts triangles per vertex, or in a directed graph links per vertex (directed edges between its neighbours). The
-//! counters of all vertices are in memory. A checkpoint saves them, with the ids of the units (pairs of blocks) that
-//! are counted.
+//! counters of all vertices are in memory. A checkpoint stores the counters and the ids of the units (pairs of blocks)
+//! that are counted.
 //!
 //! A unit changes many counters, so a journal of units is not enough to resume. A checkpoint has three sections. The
-//! first contains the sums: nanoseconds, then the low and the high 64 bits of the triangles, of the probes (tested
-//! wedges) and, in a directed graph, of the links. The second contains the ids of the units, and the third the
-//! counters.
+//! first contains the counting time in nanoseconds, and then the low and the high 64 bits of each total: triangles,
+//! tested wedges and, in a directed graph, links. The second contains the ids of the units, and the third the counters.
 
 use crate::algo::Run;
 use crate::algo::round::{self, RoundEnd};
@@ -32,20 +31,20 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Maximum time to finish the current unit after the job was asked to stop. The counters can be saved only between
-/// units.
+/// Maximum time to finish the current unit (pair of blocks) after the job was asked to stop. Counters can be saved only
+/// between units.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Purpose of the counters' memory, as named in error messages.
+/// Purpose of the memory for counters, as named in error messages.
 pub(super) const VERTEX_COUNTS: &str = "counts of all vertices (8 bytes each)";
 
-/// The content of a checkpoint of counts per vertex.
+/// The content of the checkpoint of a count per vertex.
 pub(super) struct SavedCounts<'a> {
     pub(super) sum: Sum,
     nanos: u64,
     pub(super) units: &'a [u64],
     counts: &'a [u64],
-    /// `Directed` if the counts are links of a directed graph, `Undirected` if they are triangles.
+    /// `Directed` if the checkpoint contains links of a directed graph, `Undirected` if it contains triangles.
     pub(super) direction: Direction,
 }
 
@@ -53,7 +52,7 @@ impl<'a> SavedCounts<'a> {
     /// Decodes the checkpoint of a count per vertex, for a graph with `vertices` vertices.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is not a checkpoint of this kind.
+    /// [`Error::Corrupt`] if `saved` is not the checkpoint of a count per vertex.
     pub(super) fn read(saved: &'a Saved, vertices: u64) -> Result<SavedCounts<'a>> {
         let (sums, units, counts) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
         let whole = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
@@ -71,23 +70,23 @@ impl<'a> SavedCounts<'a> {
         }
     }
 
-    /// Returns the sum of the counts of all vertices.
+    /// Returns the sum of the counters of all vertices.
     pub(super) fn of_vertices(&self) -> u128 {
         self.counts.iter().map(|&count| u128::from(count)).sum()
     }
 }
 
-/// The result of a count per vertex.
+/// Totals of a count per vertex.
 #[derive(Serialize, Deserialize)]
 pub(super) struct VertexTotals {
-    /// Number of wedges of the graph if the directions of its edges are ignored.
+    /// Number of wedges (paths of two edges) of the graph, regardless of the directions of edges.
     pub(super) wedges: u128,
-    /// The clustering; set only in the last trial.
+    /// The clustering coefficients; computed only in the last trial.
     pub(super) clustering: Clustering,
 }
 
-/// Counts all units per vertex and writes the results. Returns the sum over all units, the counting time in seconds,
-/// and the totals of all vertices.
+/// Counts triangles or links per vertex and writes the results. Returns the sum over all units (pairs of blocks), the
+/// counting time in seconds, and the totals of all vertices.
 ///
 /// # Errors
 /// [`Error::Limit`] if 8 bytes per vertex do not fit the budget; errors of counting; disk errors.
@@ -131,7 +130,8 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
         }
         stopped
     };
-    // With several ranks, counters and units agree only at a barrier of all ranks where no unit is partly counted.
+    // With several ranks, the counters match the list of counted units only at a barrier of all ranks at which no unit
+    // is partly counted.
     let mut at_barrier = |RankBarrier { is_last, is_whole }| -> Result<()> {
         let mut book = book.lock();
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, true, &book.checkpoint);
@@ -147,7 +147,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     WorkQueue { comm, graph: blocks, done: &done }.count(backend.as_deref_mut(), keep, between)?;
     drop((backend, merged));
     let mut book = book.into_inner();
-    // Writing results takes time. If the job is stopped meanwhile, the count must not be lost.
+    // Save the count before results are written, because that takes time and the job may be stopped meanwhile.
     if comm.is_leader() && book.checkpoint.is_worth_it() {
         book.save(&counts)?;
     }
@@ -155,14 +155,14 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     let (sum, seconds) = on_leader(comm, || Ok((sum, nanos as f64 / 1e9)))?;
     let totals = on_leader(comm, || {
         let totals = finish(table, graph, run, &counts, sum)?;
-        // Removes the merged rows of this run, or of an earlier run on a GPU.
+        // Removes the files of merged rows, which this run or an earlier run on a GPU has written.
         run.units.remove_files()?;
         Ok(totals)
     })?;
     Ok((sum, seconds, totals))
 }
 
-/// Checks that the counts per vertex add up to the total in `sum`. In the last trial, also writes the columns.
+/// Checks that the counts of all vertices add up to the total in `sum`. In the last trial, also writes the columns.
 ///
 /// # Errors
 /// [`Error::Validation`] if the counts do not add up; [`Error::Limit`]; disk errors.
@@ -185,16 +185,15 @@ pub(super) fn finish(
             wedges = DegreeSummary::of(&degrees).wedges;
             if run.is_last { write(table, run, (&degrees, counts, 1))? } else { Clustering::default() }
         }
-        // In the undirected case, a triangle adds to each corner two links, because the edge between the other two
-        // corners counts in both directions.
+        // An undirected edge counts as two links, so a triangle adds two links to each corner.
         Direction::Undirected if run.is_last => write(table, run, (graph.degrees()?.body_as_u32()?, counts, 2))?,
         Direction::Undirected => Clustering::default(),
     };
     Ok(VertexTotals { wedges, clustering })
 }
 
-/// Writes the columns `triangles` or `links`, `degree` and `clustering`, and returns the clustering. `each` is the
-/// number of links per count: 2 for triangles, 1 for links.
+/// Writes the columns `triangles` or `links`, `degree` and `clustering`, and returns the clustering coefficients.
+/// `each` is the number of links that one count stands for: 2 for triangles, 1 for links.
 fn write(
     table: &Triangle,
     run: &mut Run<'_>,
@@ -210,7 +209,7 @@ fn write(
     Ok(Clustering::of(degrees, counts, each))
 }
 
-/// Adds up the counters of all ranks on the leader, and sets the counters of other ranks to zero. Collective.
+/// Adds up the counters of all ranks on the leader, and sets the counters of the other ranks to zero. Collective.
 fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
         let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
@@ -220,11 +219,11 @@ fn gather(comm: &Comm, counts: &[AtomicU64]) {
     }
 }
 
-/// The counts so far, and the checkpoint that saves them.
+/// The totals of counting per vertex so far, and the checkpoint that saves them.
 struct VertexCheckpoint {
     checkpoint: Checkpoint,
     sum: Sum,
-    /// Total time of all units in nanoseconds, including earlier runs.
+    /// Total counting time of all units in nanoseconds, including earlier runs.
     nanos: u64,
     /// Ids of the units (pairs of blocks) that are counted.
     done: HashSet<u64>,

@@ -4,23 +4,23 @@
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
 use crate::memory::prefetch_near;
 
-/// Number of 64-bit words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
+/// Number of 64-bit words of a [`Marks`] bitmap. It takes 512 KiB, so that a thread's bitmap stays in its L2 cache.
 pub const MARK_WORDS: usize = 1 << 16;
 
-/// Number of ids that a [`Marks`] bitmap covers, from id 0 on.
+/// Number of vertex ids that a [`Marks`] bitmap covers, from id 0 on.
 pub const MARK_IDS: u32 = (MARK_WORDS * 64) as u32;
 
-/// A bitmap with one bit for each id below [`MARK_IDS`].
+/// A bitmap with one bit for each vertex id below [`MARK_IDS`].
 pub type Marks = [u64; MARK_WORDS];
 
-/// An instruction set for the inner loops. Counts do not depend on it.
+/// Instruction set for the inner loops of triangle counting. Counts do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isa {
-    /// AVX-512 with population counts of vectors.
+    /// AVX-512 with vector instructions for population counts.
     Avx512,
-    /// AVX2, with scalar population counts.
+    /// AVX2, with scalar instructions for population counts.
     Avx2,
-    /// The baseline instructions of the target.
+    /// The baseline instructions of the compilation target.
     Plain,
 }
 
@@ -30,7 +30,7 @@ impl Isa {
         [Isa::Avx512, Isa::Avx2].into_iter().find(|isa| isa.is_available()).unwrap_or(Isa::Plain)
     }
 
-    /// Returns true if this CPU has the instruction set.
+    /// Returns true if this CPU supports the instruction set.
     pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -53,35 +53,34 @@ impl Isa {
     }
 }
 
-/// Receives the words in which two rows of bits have a bit in common. Implementations are `#[inline(always)]`, so
-/// that they use the instructions of the caller.
+/// Receives the words in which two bit rows have a bit in common. Implementations must be `#[inline(always)]`, so that
+/// they are compiled for the instruction set of the caller.
 pub trait TakeWord {
-    /// Processes `both`, the bits that the two words with index `word` have in common. At least one bit is set.
+    /// Processes `both`, the bits that the words at index `word` of both bit rows have in common. At least one bit is
+    /// set.
     fn word(&mut self, word: usize, both: u64);
 }
 
-/// A computation that counts bits. Implementations are `#[inline(always)]`, so that they use the instructions of the
-/// caller.
+/// A computation that counts bits. Implementations must be `#[inline(always)]`, so that they are compiled for the
+/// instruction set of the caller.
 pub trait CountBits {
-    /// Result of the computation.
     type Found;
 
-    /// Runs the computation.
     fn run(self) -> Self::Found;
 }
 
-/// An [`Isa`] that was checked against the CPU: the proof that the vector loops may be called.
+/// An instruction set that this CPU supports, which makes it safe to call the vector loops.
 #[derive(Debug, Clone, Copy)]
 pub struct Prober(Isa);
 
 impl Prober {
-    /// Chooses `wanted` if the CPU has it, otherwise the best instruction set that the CPU has.
+    /// Chooses `wanted` if this CPU supports it, otherwise the best instruction set that the CPU supports.
     pub fn new(wanted: Isa) -> Prober {
         Prober(if wanted.is_available() { wanted } else { Isa::detect() })
     }
 
-    /// For each `b` in `middles`, counts the hubs that are both in row `b` and in `bits`. Returns the sum. `middles`
-    /// ascends.
+    /// Counts for each hub `b` in `middles` the hubs that are both in row `b` of `hubs` and in `bits`. Returns the sum.
+    /// `middles` must ascend.
     #[inline]
     pub fn hub_rows(self, hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
         match self.0 {
@@ -95,8 +94,7 @@ impl Prober {
         }
     }
 
-    /// Returns how many ids in `head` have their bits set in `marks`. The count is wrong if an id is not below
-    /// [`MARK_IDS`].
+    /// Returns how many ids in `head` have their bits set in `marks`. All ids must be below [`MARK_IDS`].
     #[inline]
     pub fn count_marked(self, marks: &Marks, head: &[u32]) -> u64 {
         match self.0 {
@@ -107,7 +105,7 @@ impl Prober {
         }
     }
 
-    /// Passes each word of `row` that has a bit in common with `bits` to `take`.
+    /// Passes each word of the bit row `row` that has a bit in common with `bits` to `take`.
     #[inline]
     pub fn hub_words(self, row: &[Chunk], bits: &RowBits, take: &mut impl TakeWord) {
         match self.0 {
@@ -121,7 +119,7 @@ impl Prober {
         }
     }
 
-    /// Runs `work` with bit-count instructions, if the CPU has them.
+    /// Runs `work`, compiled for the CPU's bit-count instructions if it has them.
     #[inline]
     pub fn count_bits<W: CountBits>(self, work: W) -> W::Found {
         match self.0 {
@@ -133,7 +131,7 @@ impl Prober {
     }
 }
 
-/// Sets the bits of `ids`, which must be below [`MARK_IDS`].
+/// Sets the bits of `ids` in `marks`. All ids must be below [`MARK_IDS`].
 #[inline]
 pub fn mark(marks: &mut Marks, ids: &[u32]) {
     for &id in ids {
@@ -141,14 +139,14 @@ pub fn mark(marks: &mut Marks, ids: &[u32]) {
     }
 }
 
-/// Prefetches the first four cache lines of `head`, the beginning of a row at a random address.
+/// Prefetches the first four cache lines of `head`, the beginning of an adjacency row.
 #[inline]
 pub fn prefetch(head: &[u32]) {
     head.chunks(16).take(4).for_each(|line| prefetch_near(line, 0));
 }
 
-/// Returns true if the bit of `id`, which must be below [`MARK_IDS`], is set. Masking the word's index costs nothing
-/// and avoids the bounds check.
+/// Returns true if the bit of `id` is set in `marks`. `id` must be below [`MARK_IDS`]. The mask on the word index costs
+/// nothing and avoids the bounds check.
 #[inline(always)]
 pub fn is_marked(marks: &Marks, id: u32) -> bool {
     marks[(id >> 6) as usize & (MARK_WORDS - 1)] >> (id & 63) & 1 != 0
@@ -217,8 +215,8 @@ fn count_bits_bmi2<W: CountBits>(work: W) -> W::Found {
     work.run()
 }
 
-/// Compares the rows of the hubs `middles` with `bits`. Calls `each` with every pair of chunks of the same 512 ids, one
-/// from row `b` and one from `bits`.
+/// Compares the bit rows of the hubs `middles` with `bits`, chunk by chunk. Calls `each` with every two chunks that
+/// cover the same 512 ids, one from the row of a hub and one from `bits`.
 #[inline(always)]
 fn each_chunk(hubs: &HubBits, bits: &RowBits, middles: &[u32], mut each: impl FnMut(&Chunk, &Chunk)) {
     let mut reach = 0;

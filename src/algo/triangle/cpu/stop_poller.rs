@@ -1,8 +1,8 @@
-//! Cancellation check that counting threads make every few milliseconds.
+//! Cancellation check that each counting thread makes every few milliseconds.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Cancellation check of one thread, which counts its steps. It calls `stop` every 2^23 steps, which take a few
+/// Cancellation check of one counting thread. It calls `stop` every 2^23 steps of counting, which take a few
 /// milliseconds.
 pub struct StopPoller<'a> {
     work: usize,
@@ -13,14 +13,14 @@ pub struct StopPoller<'a> {
 impl<'a> StopPoller<'a> {
     const STEPS: usize = 1 << 23;
 
-    /// Creates the cancellation check of one thread. All threads share `stopped`, which is set once `stop` has
-    /// returned true on any of them.
+    /// Creates the cancellation check of one thread. All threads share `stopped`, which is set as soon as `stop`
+    /// returns true on one of them.
     pub fn new(stop: &'a (dyn Fn() -> bool + Sync), stopped: &'a AtomicBool) -> StopPoller<'a> {
         StopPoller { work: 0, stop, stopped }
     }
 
-    /// Adds `steps` to the number of steps, and calls `stop` after every 2^23 steps. Returns `None` if the count must
-    /// stop.
+    /// Counts `steps` more steps, and calls `stop` once 2^23 steps have been counted since the last call. Returns
+    /// `None` if the count must stop.
     #[inline]
     pub fn advance(&mut self, steps: usize) -> Option<()> {
         self.work += steps;

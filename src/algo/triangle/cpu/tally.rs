@@ -1,5 +1,5 @@
-//! Adds up the triangles that are found, in total or per vertex. A triangle `a < b < c` is a closed wedge: row `c` has
-//! the entries `a` and `b`, and row `b` has the entry `a`. The tally per edge is in [`super::edges`].
+//! Adds up the triangles that are found, in total or per vertex. A triangle `a < b < c` is found as a wedge: row `c`
+//! has the entries `a` and `b`. It is closed if row `b` has the entry `a`. [`super::edges`] adds up triangles per edge.
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
 use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked, mark};
@@ -8,90 +8,87 @@ use crate::algo::triangle::cpu::wedges::row_at;
 use crate::graph::csr::Block;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The entries of a row `c` that are hubs of one front block: the middle corners `b` of wedges `a < b < c`.
+/// The hubs of one front block that are entries of a row `c`. They are the middle corners `b` of wedges `a < b < c`.
 #[derive(Debug, Clone, Copy)]
 pub struct HubEntries<'a> {
-    /// Id of row `c`, a row of the partner block.
+    /// Id of vertex `c`, whose row is in the partner block.
     pub c: u32,
-    /// The hubs, ascending.
+    /// Ids of the hubs, ascending.
     pub middles: &'a [u32],
     /// Index of the front block that contains the rows of these hubs.
     pub front: usize,
-    /// Index of the first of these hubs among the entries of the partner block.
+    /// Index of the first of these hubs in the partner block's array of entries.
     pub start: usize,
 }
 
-/// The rows `b` and `c` of wedges `a < b < c`. The head of row `c` is the part before `b`.
+/// Rows `b` and `c` of wedges `a < b < c`. The head of row `c` is the part before its entry `b`.
 #[derive(Debug, Clone, Copy)]
 pub struct RowPair<'a> {
-    /// Id of row `b`, a row of the front block.
+    /// Id of vertex `b`, whose row is in the front block.
     pub b: u32,
-    /// Index of the front block.
+    /// Index of the front block that contains row `b`.
     pub front: usize,
-    /// Index of the first entry of row `b` among the entries of the front block.
+    /// Index of the first entry of row `b` in the front block's array of entries.
     pub row: usize,
-    /// The entry `b` of row `c`.
+    /// Entry `b` of row `c`.
     pub entry: TileEntry,
     /// The partner block, which contains row `c`.
     pub partner: Block<'a>,
 }
 
 impl RowPair<'_> {
-    /// Returns the id of row `c`. It is found by a binary search.
+    /// Returns the id of vertex `c`, which is found by a binary search.
     #[inline]
     fn c(&self) -> u32 {
         row_at(self.partner, self.entry.start)
     }
 }
 
-/// The indices of an id in row `b` and in the head of row `c` (the part before `b`).
+/// Indices of a vertex `a` in row `b` and in row `c` of a triangle `a < b < c`.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
-    /// Index in row `b`.
     pub in_row: usize,
-    /// Index in row `c`.
     pub in_head: usize,
 }
 
-/// Sums of the triangles (closed wedges) that a thread finds: in total, per vertex or per edge.
+/// Adds up the triangles (closed wedges) that a thread finds: in total, per vertex or per edge.
 pub trait Tally: Send {
-    /// Whether the tally needs the index of a hub in its row ([`HubBits::before`]).
+    /// Whether the tally needs the index of a hub in its row, which is computed from [`HubBits::before`].
     const PLACES: bool = false;
 
-    /// Counts the triangles `a < b < c` of a row `c` whose corner `a` is in `bits` and whose corner `b` is in
-    /// `entries`. Returns their number.
+    /// Counts the triangles `a < b < c` of one row `c` with `a` in `bits` and `b` in `entries`. Returns their number.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64;
 
-    /// Called after the last hub of a row `c`. `row` contains the hubs of the row, and `start` is the index of the
-    /// first of them among the entries of the partner block.
+    /// Called after the last call of [`Self::hub_rows`] for a row `c`. `row` contains the hubs in row `c`, and `start`
+    /// is the index of the first in the partner block's array of entries.
     #[inline]
     fn end_hub_row(&mut self, _row: &[u32], _start: usize) {}
 
-    /// Sets the bits of `ids` in `marks`. `ids` must ascend, and all bits of `marks` must be clear.
+    /// Sets the bits of `ids` in the bitmap `marks`. `ids` must ascend, and all bits of `marks` must be clear.
     #[inline]
     fn mark(&mut self, marks: &mut Marks, ids: &[u32]) {
         mark(marks, ids);
     }
 
-    /// Counts the triangles of a pair of rows, which are the marked ids of `stream`, and returns their number. If
-    /// `is_row` is true, `stream` is row `b` and the head of row `c` is marked. Otherwise `stream` is the head of row
-    /// `c` and row `b` is marked.
+    /// Looks up the ids of `stream` in the bitmap `marks`. Each id found is a triangle. Returns their number. If
+    /// `is_row` is true, `stream` is row `b` of the pair, and the head of row `c` is marked. Otherwise `stream` is the
+    /// head of row `c`, and row `b` is marked.
     fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], is_row: bool, pair: &RowPair<'_>) -> u64;
 
-    /// Adds one triangle to the tally: vertex `a`, and the vertices `b` and `c` of the pair of rows `pair`. `places`
-    /// contains the indices of `a` in both rows.
+    /// Adds the triangle of vertex `a` and of the vertices `b` and `c` of `pair`. `places` contains the indices of `a`
+    /// in rows `b` and `c`.
     fn triangle(&mut self, a: u32, places: Places, pair: &RowPair<'_>);
 
-    /// Called when a pair of rows has been tested, with its number of triangles.
+    /// Called after all wedges of a pair of rows have been tested, with the number of triangles found.
     fn closed(&mut self, triangles: u64, pair: &RowPair<'_>);
 
-    /// Called after the last pair with a marked row `b`, which is in front block `front`. The row begins at index
-    /// `row` of the block's entries, and its first `marked` entries were marked.
+    /// Called after the last pair of rows with the same row `b`, if row `b` was marked. Row `b` begins at index `row`
+    /// of the entries of front block `front`. Its first `marked` entries were marked.
     #[inline]
     fn end_row(&mut self, _front: usize, _row: usize, _marked: usize) {}
 }
 
-/// The tally that counts only the total number of triangles.
+/// Counts only the total number of triangles.
 #[derive(Debug, Clone, Copy)]
 pub struct Total;
 
@@ -113,9 +110,9 @@ impl Tally for Total {
     fn closed(&mut self, _: u64, _: &RowPair<'_>) {}
 }
 
-/// The tally that adds each triangle to the counters of its three corners. Hubs are corners so often that threads would
-/// contend for their counters. So each thread has its own counters for hubs, which are added to the shared counters
-/// when the tally is dropped.
+/// Adds each triangle to the counters of its three corners. Hubs are corners so often that threads would contend for
+/// their counters. So each thread has its own counters for hubs, which are added to the shared counters when the tally
+/// is dropped.
 #[derive(Debug)]
 pub struct Corners<'a> {
     shared: &'a [AtomicU64],
@@ -123,8 +120,8 @@ pub struct Corners<'a> {
 }
 
 impl<'a> Corners<'a> {
-    /// Creates a tally that counts into `shared`, indexed by id. Counts of ids below `hubs` are stored separately
-    /// until the tally is dropped.
+    /// Creates a tally that adds to the counters `shared`, indexed by vertex id. Counts of ids below `hubs` are added
+    /// only when the tally is dropped.
     pub fn new(shared: &'a [AtomicU64], hubs: u32) -> Corners<'a> {
         Corners { shared, hubs: vec![0; hubs as usize] }
     }

@@ -1,24 +1,24 @@
-//! Tiles: ranges of rows of a partner block. Wedges are counted one tile at a time.
+//! Tiles: ranges of rows of a partner block. Triangles are counted one tile at a time.
 
 use crate::graph::csr::Block;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// An entry `b` of a row `c`. Each entry `a` before it in the row makes a wedge `a < b < c`.
+/// An entry `b` of a row `c`. It forms a wedge `a < b < c` with each entry `a` before it in the row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TileEntry {
-    /// The entry: the id of vertex `b`.
+    /// Id of vertex `b`.
     pub middle: u32,
     /// Index of the first entry of row `c` in the block's array of entries.
     pub start: u32,
-    /// Number of entries before this one in the row.
+    /// Number of entries before `b` in row `c`.
     pub len: u32,
 }
 
 /// A range of rows of a partner block.
 #[derive(Debug, Clone, Copy)]
 pub struct Tile<'a> {
-    /// The block to which the rows belong.
+    /// The block that contains these rows.
     pub partner: Block<'a>,
     /// Index in the block of the first row of the tile.
     pub first: usize,
@@ -37,15 +37,14 @@ impl<'a> Tile<'a> {
         (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
     }
 
-    /// Returns the number of wedges `a < b < c` of all rows `c` in the tile. Each pair of entries of a row is a
-    /// wedge.
+    /// Returns the number of wedges `a < b < c` of all rows `c` in the tile. Each pair of entries of a row is a wedge.
     pub fn wedges(self) -> u64 {
         let pairs = |row: &[u32]| u64::from(row[1] - row[0]) * u64::from(row[1] - row[0]).saturating_sub(1) / 2;
         self.partner.offsets[self.first..=self.end].par_windows(2).with_min_len(1 << 16).map(pairs).sum()
     }
 
-    /// Divides this tile into `parts` tiles with about the same number of entries, and returns the one with index
-    /// `part`.
+    /// Returns part number `part` of this tile, if it is divided into `parts` tiles with about the same number of
+    /// entries.
     pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
         let offsets = &self.partner.offsets[self.first..=self.end];
         let start = offsets[0] as usize;
@@ -57,7 +56,7 @@ impl<'a> Tile<'a> {
         Tile { first: cut(part), end, ..self }
     }
 
-    /// Calls `take` with each entry that is in `ids` (ascending ranges) and has other entries before it in its row.
+    /// Calls `take` with each entry whose id is in `ids` (ascending ranges), unless it is the first entry of its row.
     #[inline]
     pub fn each(self, ids: &[Range<u32>], mut take: impl FnMut(TileEntry)) {
         for local in self.first..self.end {
@@ -75,7 +74,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Returns the index of `id` in the ascending `row`, or the index at which it would be inserted.
+/// Returns the index of `id` in the ascending `row`, or the index at which inserting it would keep the order.
 #[inline]
 pub fn position(row: &[u32], id: u32) -> usize {
     match (row.first(), row.last()) {

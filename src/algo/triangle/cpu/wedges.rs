@@ -1,7 +1,7 @@
-//! Tests wedges `a < b < c`, grouped by `b`: row `b` is marked in a bitmap, and the heads of all rows `c` that contain
-//! `b` stream past it. A head is the part of row `c` before `b`. Each wedge is tested once. Marking row `c` and
-//! streaming whole rows `b` would test several times as many ids. The entries of the partner block must be grouped by
-//! `b` (`groups`).
+//! Tests wedges `a < b < c`, grouped by `b`. Row `b` is marked in a bitmap. Then the ids in the heads of all rows `c`
+//! that contain `b` are looked up in it; a head is the part of row `c` before `b`. So each wedge is tested once.
+//! Marking row `c` and looking up whole rows `b` would test several times as many ids. The entries of the partner block
+//! must be grouped by `b` (`groups`).
 
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
 use crate::algo::triangle::cpu::stop_poller::StopPoller;
@@ -11,14 +11,14 @@ use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
 
-/// Prefetch distance, in row entries.
+/// Number of row entries by which a prefetch is ahead of the use of the data.
 pub(super) const PREFETCH_DISTANCE: usize = 8;
 
-/// Number of rows that are prefetched at once.
+/// Maximum number of neighbours of one vertex whose rows are prefetched together.
 const AT_ONCE: usize = 16;
 
-/// Ratio of the length of a row to the number of ids to look up in it, above which the row is searched instead of
-/// marked. Marking touches every id of the row twice.
+/// Maximum ratio of the length of a row to the number of ids to look up in it for which the row is marked. Longer rows are
+/// searched instead, because marking touches every id of a row twice.
 const SEARCH: usize = 8;
 
 /// Creates the bitmap of one thread, with all bits clear.
@@ -30,35 +30,34 @@ pub fn new_marks() -> Box<Marks> {
 
 /// State of one thread that tests wedges.
 pub struct Tester<'a, 'p, T> {
-    /// The inner loops for the instruction set in use.
     pub prober: Prober,
     /// Consecutive front blocks, which contain the rows of the corners `b`.
     pub fronts: &'a [Block<'a>],
     /// The partner block, which contains the rows of the corners `c`.
     pub partner: Block<'a>,
-    /// Bitmap of the ids in the marked row; initially empty.
+    /// Bitmap of the ids in the marked row. It is empty between two calls.
     pub marks: &'a mut Marks,
-    /// Tally to which closed wedges (triangles) are added.
+    /// Tally to which triangles (closed wedges) are added.
     pub tally: &'a mut T,
-    /// Numbers of triangles and of tested wedges, for each front block.
+    /// Numbers of triangles found and of wedges tested, for each front block.
     pub counts: &'a mut [PairCount],
-    /// Cancellation check.
     pub poller: &'a mut StopPoller<'p>,
 }
 
 impl<T: Tally> Tester<'_, '_, T> {
-    /// Tests wedges `a < b < c` row by row: for each row `c` of `tile`, tests those whose row `b` is in a `wanted`
-    /// front block. Rows `b` are read in random order, so they are prefetched. Returns `None` if the count must stop.
+    /// Tests the wedges `a < b < c` of each row `c` in `tile` whose row `b` is in a `wanted` front block. Rows `b` are
+    /// read in random order, so they are prefetched. Returns `None` if the count must stop.
     pub fn test_rows(&mut self, tile: Tile<'_>, wanted: &[bool]) -> Option<()> {
         let partner = tile.partner;
         let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, 0); 3];
-        // The entries of a later row that have an entry before them.
+        // The entries of a later row that have another entry before them.
         let later = |local: usize| {
             let row = if local < tile.end { partner.row(local) } else { &[] };
             row.iter().skip(1).take(AT_ONCE)
         };
         for local in tile.first..tile.end {
-            // The offset of a row is prefetched long before the row, because the row's address is read from the offset.
+            // The offset of a row is prefetched long before the row itself, because the row's address is computed from
+            // the offset.
             for (front, row) in later(local + 2 * PREFETCH_DISTANCE).filter_map(|&b| far.find_any(b)) {
                 prefetch_line(front.offsets, row);
             }
@@ -79,14 +78,15 @@ impl<T: Tally> Tester<'_, '_, T> {
         Some(())
     }
 
-    /// Tests the wedges `a < b < c` whose corner `b` is in `entries`, which are sorted by id. Returns `None` if the
+    /// Tests the wedges `a < b < c` whose corners `b` are in `entries`, which are sorted by `b`. Returns `None` if the
     /// count must stop.
     pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &TileEntry| &targets[entry.start as usize..][..entry.len as usize];
         let first = entries.first().map_or(0, |entry| entry.middle);
         let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, first); 3];
-        // The offset of a row is prefetched long before the row, because the row's address is read from the offset.
+        // The offset of a row is prefetched long before the row itself, because the row's address is computed from the
+        // offset.
         let mut ahead = |at: usize| {
             if let Some([before, entry]) = entries.get(at + 2 * PREFETCH_DISTANCE - 1..=at + 2 * PREFETCH_DISTANCE)
                 && before.middle != entry.middle
@@ -110,8 +110,8 @@ impl<T: Tally> Tester<'_, '_, T> {
             let same = entries[start..].iter().take_while(|entry| entry.middle == b);
             let (heads, ids) = same.fold((0, 0), |(heads, ids), entry| (heads + 1, ids + entry.len as usize));
             let mut closed = 0;
-            // With a single head, the shorter of head and row is marked. The row is searched instead if many ids would
-            // be marked for a few lookups.
+            // If row `b` belongs to a single head, the shorter of the two is marked. The row is searched instead if
+            // many ids would be marked for a few lookups.
             let search = SEARCH * ids < row.len();
             let swap = !search && heads == 1 && ids < row.len();
             let marked = if swap { head_of(&entries[start]) } else { row };
@@ -144,7 +144,7 @@ impl<T: Tally> Tester<'_, '_, T> {
     }
 }
 
-/// Cursor over the front blocks that finds the rows of ascending ids.
+/// Cursor that finds the rows of vertices in the front blocks, in ascending order of ids.
 #[derive(Clone, Copy)]
 pub(super) struct FrontRows<'a> {
     fronts: &'a [Block<'a>],
@@ -153,12 +153,12 @@ pub(super) struct FrontRows<'a> {
 }
 
 impl<'a> FrontRows<'a> {
-    /// Creates a cursor for rows from `first` on.
+    /// Creates a cursor for the rows of vertices from `first` on.
     pub(super) fn at(fronts: &'a [Block<'a>], first: u32) -> Self {
         FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
-    /// Returns the front block that contains row `b`, and the index of the row in that block.
+    /// Returns the front block that contains row `b`, and the index of row `b` in that block.
     #[inline]
     pub(super) fn find(&mut self, b: u32) -> (Block<'a>, usize) {
         while self.fronts[self.at].end_row() <= b {
@@ -168,7 +168,7 @@ impl<'a> FrontRows<'a> {
         (front, (b - front.first_row) as usize)
     }
 
-    /// Like [`Self::find`], for ids in any order. Returns `None` if no front block contains the row.
+    /// Like [`Self::find`], but ids may come in any order. Returns `None` if no front block contains row `b`.
     #[inline]
     fn find_any(&mut self, b: u32) -> Option<(Block<'a>, usize)> {
         let has = |front: &&Block<'a>| (front.first_row..front.end_row()).contains(&b);
@@ -180,14 +180,14 @@ impl<'a> FrontRows<'a> {
     }
 }
 
-/// Returns the id of the row of `partner` that starts at index `start` of the block's targets.
+/// Returns the id of the vertex whose row in `partner` starts at index `start` of the block's targets.
 pub(super) fn row_at(partner: Block<'_>, start: u32) -> u32 {
     // Empty rows have the same start as the row after them. The last of these rows is the one with entries.
     let local = partner.offsets.partition_point(|&offset| offset <= start) - 1;
     partner.first_row + local as u32
 }
 
-/// Looks up each id of `head` in `row`. Uses exponential search, because most ids are low. Returns the number of ids
+/// Looks up each id of `head` in `row` by exponential search, because most ids are low. Returns the number of ids
 /// found, which is the number of triangles.
 fn searched<T: Tally>(head: &[u32], row: &[u32], pair: &RowPair<'_>, tally: &mut T) -> u64 {
     let (mut closed, mut in_row) = (0, 0);
@@ -211,9 +211,9 @@ fn searched<T: Tally>(head: &[u32], row: &[u32], pair: &RowPair<'_>, tally: &mut
     closed
 }
 
-/// Counts the ids of `stream` that are in the marked row, and returns the number of triangles. `stream` is row `b` if
-/// `is_row` is true, and otherwise the head of row `c`. Ids that are too high for the bitmap are compared with
-/// `high`, the ids of the marked row from its index `marked` on.
+/// Looks up the ids of `stream` in the marked row, and returns the number found, which is the number of triangles. If
+/// `is_row` is true, `stream` is row `b`, otherwise the head of row `c`. Ids too high for the bitmap are compared with
+/// `high`, the ids of the marked row from index `marked` on.
 #[inline]
 fn streamed<T: Tally>(
     (stream, is_row): (&[u32], bool),
@@ -237,7 +237,7 @@ fn streamed<T: Tally>(
     closed
 }
 
-/// Splits a row into the ids that the bitmap covers and the ids that are too high for it. All ids are below `end`.
+/// Splits a row into the ids that the bitmap covers and the ids that are too high for it. All ids must be below `end`.
 #[inline]
 pub(super) fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
     match row.last() {

@@ -50,14 +50,14 @@ impl Algorithm for Triangle {
 
     fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
         match self.counted(self.clustering) {
-            // Several ranks count links on CPUs.
+            // If there are several ranks, they count links on CPUs.
             Counted::Links if ranks > 1 => Vec::new(),
             counted => gpu::programs(counted),
         }
     }
 
     fn rare_programs(&self) -> Vec<&'static ProgramSource> {
-        // A job may request links of an undirected graph, whose links follow from its triangles.
+        // A job may request links of an undirected graph. They are computed from its triangles.
         if self.counts_links() { gpu::programs(Counted::Vertices) } else { Vec::new() }
     }
 
@@ -68,7 +68,8 @@ impl Algorithm for Triangle {
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
         let (counted, row) = (self.counted(graph.direction), graph.gpu_row.unwrap_or(0));
         let least = || Gpu::least_bytes(counted, graph.vertices, row, per_edge::largest_block(graph));
-        // Several ranks count links on CPUs, because each would have to merge all rows.
+        // If there are several ranks, they count links on CPUs, because with GPUs each rank would have to merge all
+        // rows.
         (counted != Counted::Links || ranks == 1).then(least)
     }
 
@@ -86,7 +87,7 @@ impl Algorithm for Triangle {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
-        // Count comparisons before triangles, because counting per edge removes the files of the units when it ends.
+        // Comparisons are counted before triangles, because counting per edge removes the units' files when it ends.
         let merged = self.comparisons.then(|| comparisons::count(graph, run)).transpose()?;
         let mut support = None;
         let (sum, seconds, pairs, totals) = match (self.per_edge, self.has_columns()) {

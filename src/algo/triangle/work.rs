@@ -1,41 +1,41 @@
-//! Estimates the work of triangle counting from the degrees of a graph alone.
+//! Estimates the work of triangle counting from the degrees of a graph.
 //!
-//! The estimate assumes a random graph with these degrees: two vertices of degrees `d` and `e` are neighbours with
-//! probability `1 - exp(-d e / ends)`, where `ends` is the sum of all degrees. Repeated edges count once. For
-//! Kronecker graphs of 2^16 to 2^22 vertices with 8 to 64 edges per vertex, the estimates of edges and wedges are
-//! right within 2 %, and those of triangles within 5 %. Graphs in which neighbours of a vertex are often neighbours of
-//! each other, such as meshes, have more triangles than estimated.
+//! The estimate assumes a random graph with these degrees. Vertices of degrees `d` and `e` are neighbours with
+//! probability `1 - exp(-d e / ends)`, where `ends` is the sum of all degrees. Repeated edges count once. For Kronecker
+//! graphs of 2^16 to 2^22 vertices with 8 to 64 edges per vertex, estimates of edges and wedges are right within 2 %,
+//! and those of triangles within 5 %. Graphs in which neighbours of a vertex are often neighbours of each other, such
+//! as meshes, have more triangles than estimated.
 
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
 
-/// Number of highest-degree vertices that each form a group of their own.
+/// Number of vertices of highest degree that are estimated one by one; other vertices are estimated in groups.
 const SINGLE: u64 = 64;
-/// Ratio of a group's first id to its number of vertices, for groups of several vertices.
+/// Ratio of the first id of a group to its number of vertices, for groups of several vertices.
 const WIDTH: u64 = 16;
 /// Maximum number of 512-bit chunks in a row of the bit matrix of hubs.
 const CHUNKS: f64 = 32.0;
 
-/// Expected work of counting the triangles of a graph.
+/// Estimated work of counting the triangles of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct ExpectedWork {
-    /// Number of vertices that are not isolated.
+    /// Number of vertices that have an edge.
     pub(super) vertices: f64,
     /// Number of distinct edges.
     pub(super) edges: f64,
     /// Number of edges whose endpoint with the smaller id is a hub (one of the vertices of highest degree).
     pub(super) hub_edges: f64,
-    /// Number of 512-bit words with which wedges between hubs are tested.
+    /// Number of 512-bit words that are tested for wedges between hubs.
     pub(super) chunks: f64,
-    /// Number of wedges tested.
+    /// Number of wedges (paths of two edges) that are tested.
     pub(super) wedges: f64,
-    /// Number of wedges tested one by one.
+    /// Number of wedges that are tested one by one instead of 512 at a time.
     pub(super) lookups: f64,
     /// Number of triangles.
     pub(super) triangles: f64,
 }
 
-/// A group of consecutive vertices of similar degree.
+/// Consecutive vertices of similar degree, whose work is estimated together.
 #[derive(Debug, Clone, Copy)]
 struct Group {
     count: f64,
@@ -44,11 +44,11 @@ struct Group {
 }
 
 impl ExpectedWork {
-    /// Returns the expected work for a graph with these degrees.
+    /// Estimates the work for a graph whose vertices have the degrees `runs`.
     pub(super) fn of(runs: &DegreeRuns) -> ExpectedWork {
         let groups = groups(runs);
         let ends: f64 = groups.iter().map(|group| group.count * group.degree).sum::<f64>().max(1.0);
-        // Row `c` has neighbours in all groups before the group of `c`, and on average in half of its own group.
+        // The row of a vertex in group `c` has neighbours in all earlier groups, and on average in half of group `c`.
         let before = |c: usize, b: usize| if b == c { 0.5 } else { 1.0 };
         let chance = |c: usize, b: usize| 1.0 - (-groups[c].degree * groups[b].degree / ends).exp();
         let rows: Vec<Vec<f64>> = (0..groups.len())
@@ -65,8 +65,8 @@ impl ExpectedWork {
             work.chunks += count * hubs * hubs.min(CHUNKS) / 2.0;
             work.wedges += count * all * all / 2.0;
             work.lookups += count * (all * all - hubs * hubs) / 2.0;
-            // Triangles whose larger corners are `c` and `b`. Each neighbour `a` of `b` is a neighbour of `c` with a
-            // certain probability.
+            // Triangles whose larger corners are in groups `c` and `b`. Each neighbour `a` of `b` is a neighbour of `c`
+            // with the probability `chance_of`.
             for (b, &entries) in row.iter().enumerate() {
                 let closed: f64 =
                     rows[b].iter().enumerate().map(|(a, &thirds)| thirds * chance_of(row, &groups, c, a)).sum();
@@ -77,13 +77,13 @@ impl ExpectedWork {
     }
 }
 
-/// Returns the probability that a vertex of group `c` has a given vertex of group `a` as a neighbour. `row` contains
-/// the expected number of entries that a row of a vertex in group `c` has in each group.
+/// Returns the probability that a vertex of group `c` has a certain vertex of group `a` as a neighbour. `row` contains
+/// for each group the expected number of entries in the row of a vertex of group `c`.
 fn chance_of(row: &[f64], groups: &[Group], c: usize, a: usize) -> f64 {
     row[a] / groups[a].count * if a == c { 2.0 } else { 1.0 }
 }
 
-/// Divides the vertices into groups, which are larger at higher ids. One group ends with the last hub.
+/// Divides the vertices into groups, which become larger at higher ids. The last hub is the end of a group.
 fn groups(runs: &DegreeRuns) -> Vec<Group> {
     let all = runs.vertices();
     let mut runs = runs.iter().peekable();
@@ -125,7 +125,7 @@ mod tests {
         assert!((found / expected - 1.0).abs() < by, "{what}: {found}, expected {expected}");
     }
 
-    /// Checks that repeated edges add no work to a complete graph.
+    /// Checks that repeated edges do not add to the estimate for a complete graph.
     #[test]
     fn a_complete_graph_has_the_work_of_a_complete_graph() {
         for n in [10u32, 100, 1000] {
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Checks expectations for a graph whose edges are drawn uniformly.
+    /// Checks the estimates for a graph whose edges have uniformly random endpoints.
     #[test]
     fn a_uniform_graph_has_the_expected_work() {
         let (n, d) = (1u32 << 20, 32u32);
@@ -171,8 +171,8 @@ mod tests {
         DegreeRuns::new(counts.into_iter().rev().collect())
     }
 
-    /// Checks that the estimates of units and work from the size of a graph are within a factor of two of the
-    /// estimates from its degrees.
+    /// Checks estimates of the number of units and of the work. Estimates from the size of a graph must be within a
+    /// factor of two of estimates from its degrees.
     #[test]
     fn blocks_and_work_of_generated_graphs_follow_from_their_size() {
         for (scale, edge_factor) in [(10, 16.0), (13, 30.0), (15, 3.0), (16, 8.0), (16, 16.0), (16, 64.0), (17, 20.0)] {

@@ -1,7 +1,7 @@
-//! Work queue of a triangle count in which all ranks take part. Rank 0, the leader, hands out work items and keeps
-//! the only record of the counted units (pairs of blocks).
+//! Work queue of a triangle count by several ranks. Rank 0, the leader, hands out work items and keeps the only record
+//! of the counted units (pairs of blocks).
 //!
-//! A rank asks for its next item and sends the counts of finished items. On the leader, one thread answers requests
+//! Every rank asks for its next item and sends the counts of finished items. On the leader, one thread answers requests
 //! while other threads count. Messages are cheap compared with the work: an item takes milliseconds, an answer some
 //! tens of microseconds.
 
@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Callback that the leader calls with the ids and the counts of units that have just been completed.
+/// Callback that the leader calls with the ids and the counts of newly completed units (pairs of blocks).
 pub(super) type SaveUnits<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
 /// Callback that all ranks call at a barrier after each group of resident front blocks.
 pub(super) type BetweenGroups<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()>>;
@@ -33,8 +33,7 @@ pub(super) struct RankBarrier {
     pub(super) is_whole: bool,
 }
 
-/// Tags of messages to the leader (the first word of a message): a request for a work item, counts of parts of units,
-/// and arrival at a barrier.
+/// First word of a message to the leader: a request for a work item, counts of parts of units, or arrival at a barrier.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const BARRIER: u64 = 2;
@@ -42,7 +41,7 @@ const BARRIER: u64 = 2;
 /// within 8 s after a POSIX signal.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Queue of the units (pairs of blocks) of `graph` that are not in `done`. The ranks of `comm` count them together.
+/// The units (pairs of blocks) of `graph` that are not in `done`, which the ranks of `comm` count together.
 pub(super) struct WorkQueue<'a> {
     pub(super) comm: &'a Comm,
     pub(super) graph: &'a BlockStore,
@@ -51,12 +50,13 @@ pub(super) struct WorkQueue<'a> {
 
 impl WorkQueue<'_> {
     /// Counts the units with `backend`. At least one rank must have a backend. The leader passes all counted units to
-    /// `keep`. All ranks call `between` after each group of front blocks and at the end, after all counted units have
-    /// been passed to `keep`. If any rank is asked to stop, the leader hands out no more items, and `between` is
-    /// called when the items in flight are finished. Without `between`, a rank that is asked to stop returns at once.
+    /// `keep`. All ranks call `between` at barriers: after each group of front blocks and at the end, when all units
+    /// counted so far have been passed to `keep`. If any rank is asked to stop, the leader hands out no more items, and
+    /// `between` is called when the items in progress are finished. If `between` is `None`, a rank that is asked to
+    /// stop returns at once.
     ///
     /// # Errors
-    /// Errors of counting, `keep` and `between`. Other ranks may still wait, so the caller must end the job.
+    /// Errors of counting, `keep` and `between`. Other ranks may still be waiting, so the caller must end the job.
     pub(super) fn count(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
@@ -83,7 +83,7 @@ impl WorkQueue<'_> {
             });
             *lock(&coordinator.phase) = Phase::Closed;
             let joined = answering.map(join);
-            // An error of the coordinator is the cause of other errors, so it is returned first.
+            // An error of the coordinator causes other errors, so it is returned first.
             joined.unwrap_or(Ok(())).and(counted)
         })
     }
@@ -111,8 +111,8 @@ impl WorkQueue<'_> {
 
     /// Counts units with `backend`, if this rank has one. All ranks meet at a barrier at the end and, if `between` is
     /// given, after each group of front blocks. `wait_at_barrier` is called when this rank arrives at a barrier, with
-    /// true if the rank knows that this is the last barrier. It must report the arrival to the leader; on the leader,
-    /// it must also wait for all ranks. Every thread holds the lock `calls` while it communicates with other ranks.
+    /// true if the rank knows that the barrier is the last one. It must report the arrival to the leader, and on the
+    /// leader also wait for all ranks. Every thread holds the lock `calls` while it communicates with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
@@ -135,39 +135,38 @@ impl WorkQueue<'_> {
             let mut after = || if each { round(false).map(drop) } else { Ok(()) };
             units::run(self.graph, self.done, backend, work_source, found, &mut after)?;
         }
-        // A rank that does not count has no fronts, so it does not know how many barriers there are.
+        // A rank without a backend does not know how many groups of front blocks, and so how many barriers, there are.
         while !round(counts || !each)? {}
         Ok(())
     }
 }
 
-/// State of a count as the leader sees it.
+/// State of a count, as the leader knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// State: the leader hands out work items.
+    /// The leader hands out work items.
     Counting,
-    /// State after a rank was asked to stop. If ranks stop only at barriers, the leader hands out no more work items.
+    /// A rank was asked to stop. If ranks stop only at barriers, the leader hands out no more work items.
     Stopping,
-    /// Final state: all ranks have finished.
+    /// All ranks have finished.
     Closed,
-    /// Final state after an error: the leader failed to answer a message.
+    /// The leader failed to answer a message.
     Failed,
 }
 
-/// The leader's record of the work items that are handed out and of the units that are counted.
+/// The leader's record of the work items handed out and of the units counted.
 struct Coordinator<'a> {
     comm: &'a Comm,
     graph: &'a BlockStore,
     handed_out: Mutex<HashMap<u64, u64>>,
     book: Mutex<(PartialUnits, SaveUnits<'a>)>,
-    /// Number of ranks that have arrived at the next barrier, and whether any of them has reported that it is the
-    /// last barrier. Ranks leave a barrier by a broadcast, so none arrives at the following barrier before all have
-    /// left this one.
+    /// Number of ranks that have arrived at the next barrier, and whether any of them reported it as the last barrier.
+    /// Ranks leave a barrier by a broadcast, so none arrives at the following barrier before all have left this one.
     arrivals: Mutex<(usize, bool)>,
     /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,
     phase: Mutex<Phase>,
-    /// Whether ranks meet at a barrier before they stop.
+    /// Whether ranks wait for each other at a barrier before they stop.
     has_barriers: bool,
     /// Time at which this rank noticed the request to stop.
     stop_requested_at: OnceLock<Instant>,
@@ -194,7 +193,7 @@ impl<'a> Coordinator<'a> {
         keep(&units)
     }
 
-    /// Answers messages of the other ranks until all ranks have finished.
+    /// Answers messages from the other ranks until all ranks have finished.
     fn answer(&self) -> Result<()> {
         let mut backoff = Backoff::default();
         let answered = loop {
@@ -295,9 +294,9 @@ impl WorkSource for Coordinator<'_> {
 /// A worker rank's connection to the coordinator.
 struct RemoteWorkSource<'a> {
     comm: &'a Comm,
-    /// Whether ranks meet at a barrier before they stop.
+    /// Whether ranks wait for each other at a barrier before they stop.
     has_barriers: bool,
-    /// Lock that allows one request at a time.
+    /// Lock that a thread holds during a request, so that there is one request at a time.
     one: Mutex<()>,
 }
 

@@ -17,8 +17,8 @@ pub(super) const PREFETCH_DISTANCE: usize = 8;
 /// Maximum number of neighbours of one vertex whose rows are prefetched together.
 const AT_ONCE: usize = 16;
 
-/// Maximum ratio of the length of a row to the number of ids to look up in it for which the row is marked. Longer rows are
-/// searched instead, because marking touches every id of a row twice.
+/// Maximum ratio of the length of a row to the number of ids to look up in it for which the row is marked. Longer rows
+/// are searched instead, because marking touches every id of a row twice.
 const SEARCH: usize = 8;
 
 /// Creates the bitmap of one thread, with all bits clear.

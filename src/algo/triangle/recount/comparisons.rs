@@ -1,4 +1,5 @@
-//! Counts the comparisons again, to verify them: merges the rows of each edge of the input, step by step.
+//! Verifies the number of comparisons: merges the rows for each edge of the input step by step, and counts the
+//! comparisons.
 
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::Comparisons;
@@ -9,18 +10,18 @@ use crate::process::signals;
 use crate::process::threads::pool;
 use rayon::prelude::*;
 
-/// Maximum number of input edges for which rows are merged.
+/// Maximum number of edges in the input. Larger inputs are not verified.
 const MOST: u64 = 1 << 22;
-/// Maximum number of merge steps. They take about a minute.
+/// Maximum number of merge steps, which take about a minute. Counts with more steps are not verified.
 const MOST_STEPS: u128 = 1 << 34;
-/// Memory in bytes per edge of the input: its endpoints in a list that may have grown to twice its size, its
-/// endpoints in a second list, two ids, and the edge in two orders.
+/// Memory in bytes per edge of the input: the endpoints in a list that may have grown to twice its size, the endpoints
+/// in a second list, two ids in a list that may have grown as well, and the edge in two orders of vertices.
 const EDGE: u64 = 2 * 16 + 16 + 2 * 16 + 2 * 8;
-/// Number of edges between two checks for signals.
+/// Number of edges that a thread processes between two checks for signals.
 const PART: usize = 1 << 10;
 
-/// Returns the input if the check can merge its rows in acceptable time and memory. Otherwise returns a sentence that
-/// says why comparisons are not checked.
+/// Returns the input if its rows can be merged in acceptable time and memory. Otherwise returns a sentence that says
+/// why comparisons are not verified.
 pub(super) fn input<'a>(results: &'a Results<'_>, found: &Comparisons) -> std::result::Result<&'a Input, String> {
     let (edges, steps) = (results.info.edges, found.input_order.saturating_add(found.degree_order));
     match &results.edges {
@@ -35,7 +36,7 @@ pub(super) fn input<'a>(results: &'a Results<'_>, found: &Comparisons) -> std::r
     }
 }
 
-/// Counts the comparisons again by merging all rows, and compares them with `found`. Returns a sentence about the
+/// Counts the comparisons again by merging rows, and compares the numbers with `found`. Returns a sentence about the
 /// result.
 ///
 /// # Errors
@@ -60,7 +61,7 @@ fn count(mut edges: Vec<[u64; 2]>) -> Result<Comparisons> {
     let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
     ids.par_sort_unstable();
     ids.dedup();
-    // From here on a vertex is its index in `ids`.
+    // From here on a vertex is represented by its index in `ids`.
     edges.par_iter_mut().flatten().for_each(|id| *id = ids.partition_point(|other| other < id) as u64);
     let mut degrees = vec![0u64; ids.len()];
     edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
@@ -73,7 +74,7 @@ fn count(mut edges: Vec<[u64; 2]>) -> Result<Comparisons> {
     Ok(Comparisons::new(steps(&edges, &by_id)?, steps(&edges, &by_degree)?))
 }
 
-/// Returns the number of steps of all merges, with vertices ordered by their positions `places`.
+/// Returns the number of comparisons of all merges, if vertices are ordered by their positions `places`.
 fn steps(edges: &[[u64; 2]], places: &[u32]) -> Result<u128> {
     let place = |v: u64| places[v as usize];
     let sorted = edges.iter().filter(|[u, v]| u != v).map(|&[u, v]| [place(u).min(place(v)), place(u).max(place(v))]);
@@ -91,7 +92,7 @@ fn steps(edges: &[[u64; 2]], places: &[u32]) -> Result<u128> {
     merged.sum()
 }
 
-/// Returns the number of comparisons of a merge of two rows.
+/// Returns the number of comparisons that merging two sorted rows takes.
 fn merge(a: &[[u32; 2]], b: &[[u32; 2]]) -> u128 {
     let are_apart = |a: &[[u32; 2]], b: &[[u32; 2]]| a.last().zip(b.first()).is_none_or(|(a, b)| a[1] < b[1]);
     if are_apart(a, b) || are_apart(b, a) {

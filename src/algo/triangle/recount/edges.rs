@@ -1,5 +1,5 @@
-//! Counts the triangles per edge again, to verify them. Reads the edges of the input, and looks up the neighbours of
-//! one endpoint of each edge among the neighbours of the other.
+//! Verifies the triangles per edge. For each edge of the input, looks up the neighbours of one endpoint among the
+//! neighbours of the other.
 
 use crate::algo::triangle::TriangleOutput;
 use crate::algo::triangle::output::EDGES;
@@ -15,28 +15,29 @@ use crate::results::read::READING;
 use crate::results::{OutputFormat, RowId};
 use rayon::prelude::*;
 
-/// Maximum number of look-ups, which take about a minute on one core. In larger graphs only a sample of the edges is
-/// checked.
+/// Maximum number of look-ups, which take about a minute on one core. If more look-ups are needed, only a sample of the
+/// edges is verified.
 const MOST: u64 = 1 << 30;
-/// Number of edges that are read at a time.
+/// Number of edges that are read from the columns at a time.
 const PIECE: usize = 1 << 16;
-/// Memory in bytes per id: the index of its first edge.
+/// Memory in bytes per vertex id, for the index of its first edge.
 const ID_BYTES: u64 = 8;
 
-/// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much it takes.
+/// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much memory is
+/// needed.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let (of_ids, seen) = (ID_BYTES * (results.info.ids + 1), results.stored.edges / 4 + 4);
     let reading = EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
     results.check_room(EdgeList::bytes_of_graph(results, 2) + of_ids + seen + reading + bytes_read())
 }
 
-/// Returns the memory in bytes that reading the columns per edge takes.
+/// Returns the memory in bytes that reading the columns with a value per edge takes.
 fn bytes_read() -> u64 {
     3 * READING + 24 * PIECE as u64
 }
 
-/// Opens the columns per edge that the job wrote. The endpoints of edges are returned as row indices of the columns
-/// per vertex.
+/// Opens the columns with a value per edge that the job wrote. Endpoints of edges are converted to row indices of the
+/// columns with a value per vertex.
 fn open<'r>(ids: &'r Ids, results: &'r Results<'_>) -> Result<EdgeIter<'r>> {
     let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
     let is_there = |format: &OutputFormat| {
@@ -55,8 +56,7 @@ fn open<'r>(ids: &'r Ids, results: &'r Results<'_>) -> Result<EdgeIter<'r>> {
     read(&results.workdir.join(EDGES), format, (results.stored.edges, names.is_some()), row)
 }
 
-/// Checks that the values of all edges match the statistics that the job reported. Returns a description of the
-/// result.
+/// Checks that the values of all edges match the statistics that the job reported. Returns a description of the result.
 ///
 /// # Errors
 /// [`Error::Validation`] if a number differs; read errors; [`Error::Stopped`].
@@ -79,7 +79,8 @@ pub(super) fn sums_agree(ids: &Ids, results: &Results<'_>, found: &TriangleOutpu
     Ok(format!("{} edges have {sum} triangles, three times as many as the job counted", figures.edges))
 }
 
-/// Checks the list of edges, and the number of triangles of each edge. Returns a description of the result.
+/// Checks that the results list every edge once, with the right number of triangles. Returns a description of the
+/// result.
 ///
 /// # Errors
 /// [`Error::Validation`] for the first edge that differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -135,10 +136,10 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
 
 /// The neighbours of all vertices.
 struct Neighbours<'e> {
-    /// One word per edge and endpoint: the vertex in the upper 32 bits, its neighbour in the lower. The words are
-    /// ascending.
+    /// One word per edge and endpoint, ascending. The upper 32 bits contain the endpoint, the lower 32 bits its
+    /// neighbour.
     edges: &'e [u64],
-    /// Index in `edges` of the first neighbour of each vertex.
+    /// For each vertex, the index in `edges` of its first neighbour.
     starts: &'e [u64],
 }
 
@@ -147,12 +148,12 @@ impl Neighbours<'_> {
         &self.edges[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
     }
 
-    /// Returns the number of look-ups that the edge between `u` and `v` takes.
+    /// Returns the number of look-ups that verifying the edge between `u` and `v` takes.
     fn work(&self, u: u64, v: u64) -> u64 {
         self.of(u).len().min(self.of(v).len()) as u64
     }
 
-    /// Returns the number of common neighbours of the endpoints `u` and `v` of an edge.
+    /// Returns the number of common neighbours of `u` and `v`, the endpoints of an edge.
     fn common(&self, u: u64, v: u64) -> u64 {
         let (few, many, of_many) = match self.of(u).len() < self.of(v).len() {
             true => (self.of(u), self.of(v), v),

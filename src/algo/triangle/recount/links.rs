@@ -1,6 +1,5 @@
-//! Counts the links of each vertex (the directed edges between its neighbours) again, to verify them. Reads the edges
-//! of the input. For each neighbour of a vertex, looks up the targets of its out-edges among the neighbours of the
-//! vertex.
+//! Verifies the links of each vertex (the directed edges between its neighbours). Reads the edges of the input. For
+//! each neighbour of a vertex, looks up the targets of the neighbour's out-edges among the neighbours of the vertex.
 
 use crate::algo::triangle::output::{DEGREE, LINKS};
 use crate::algo::verify::edge_list::EdgeList;
@@ -13,22 +12,23 @@ use crate::process::signals;
 use crate::results::read::READING;
 use rayon::prelude::*;
 
-/// Maximum number of look-ups, which take about a minute on one core. In larger graphs only a sample of the vertices is
-/// checked, or a single vertex that needs more look-ups.
+/// Maximum number of look-ups, which take about a minute on one core. If more look-ups are needed, only a sample of the
+/// vertices is verified. A single vertex may exceed the maximum.
 const MOST: u64 = 1 << 30;
-/// Memory in bytes per id: the indices of its first edges in two lists, its links and its degree.
+/// Memory in bytes per vertex id: the indices of its first out-edge and first in-edge, its links and its degree.
 const ID_BYTES: u64 = 28;
-/// Number of vertices between two checks for signals.
+/// Number of vertices that a thread processes between two checks for signals.
 const STRIDE: usize = 1 << 10;
-/// Marks a vertex that is not in the sample, in place of its links.
+/// Value in place of the links of a vertex that is not in the sample.
 const NOT_COUNTED: u64 = u64::MAX;
 
-/// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much it takes.
+/// Checks that there is enough memory for [`compare`]. Otherwise returns a sentence that says how much memory is
+/// needed.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     EdgeList::check_room(edges, results, (2, 1, ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected))
 }
 
-/// Checks the columns `degree` and `links`. Returns a description of the result.
+/// Verifies the columns `degree` and `links` against the edges of the input. Returns a description of the result.
 ///
 /// # Errors
 /// [`Error::Validation`] for the first value that differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -40,7 +40,7 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
     let purpose = "links to verify by (12 bytes for each id)";
     let (mut degrees, mut links): (Buffer<u32>, Buffer<u64>) =
         (budget.zeroed(rows, purpose)?, budget.zeroed(rows, purpose)?);
-    // Until links are counted, the array contains the number of look-ups that counting the links of each vertex
+    // Until links are counted, this array contains for each vertex the number of look-ups that counting its links
     // takes.
     each(&mut degrees, &mut links, |v, degree, work| {
         let neighbours = graph.neighbours(v);
@@ -71,7 +71,7 @@ pub(super) fn compare(edges: &EdgeSource<'_>, ids: &Ids, results: &Results<'_>) 
     ))
 }
 
-/// Calls `one` for each vertex, with the vertex, its degree and its links.
+/// Calls `one` with each vertex and its elements of `degrees` and `links`.
 fn each(degrees: &mut [u32], links: &mut [u64], one: impl Fn(usize, &mut u32, &mut u64) + Sync) -> Result<()> {
     let chunks = degrees.par_chunks_mut(STRIDE).zip(links.par_chunks_mut(STRIDE)).enumerate();
     chunks.try_for_each(|(chunk, (degrees, links))| {
@@ -82,7 +82,7 @@ fn each(degrees: &mut [u32], links: &mut [u64], one: impl Fn(usize, &mut u32, &m
     })
 }
 
-/// Out-neighbours and in-neighbours of all vertices.
+/// The out-neighbours and in-neighbours of all vertices.
 struct DirectedRows<'e>([(&'e [u64], Buffer<u64>); 2]);
 
 impl<'e> DirectedRows<'e> {
@@ -91,14 +91,14 @@ impl<'e> DirectedRows<'e> {
         Ok(DirectedRows([out?, into?]))
     }
 
-    /// Returns the out-neighbours (`way` 0) or the in-neighbours (`way` 1) of a vertex, ascending. Each word contains
-    /// the vertex in the upper 32 bits and a neighbour in the lower.
+    /// Returns the out-neighbours (`way` 0) or the in-neighbours (`way` 1) of vertex `v`, ascending. Each word contains
+    /// `v` in the upper 32 bits and a neighbour in the lower 32 bits.
     fn row(&self, way: usize, v: usize) -> &[u64] {
         let (edges, starts) = &self.0[way];
         &edges[starts[v] as usize..starts[v + 1] as usize]
     }
 
-    /// Returns the distinct neighbours of a vertex, ascending.
+    /// Returns the distinct neighbours of vertex `v`, ascending.
     fn neighbours(&self, v: usize) -> Vec<u32> {
         let mut both: Vec<u32> = [0, 1].iter().flat_map(|&way| self.row(way, v)).map(|&edge| edge as u32).collect();
         both.sort_unstable();
@@ -106,7 +106,7 @@ impl<'e> DirectedRows<'e> {
         both
     }
 
-    /// Counts the directed edges between the neighbours of a vertex.
+    /// Counts the directed edges between the neighbours of vertex `v`.
     fn links(&self, v: usize) -> u64 {
         let neighbours = self.neighbours(v);
         let from = |&u: &u32| {

@@ -1,4 +1,4 @@
-//! Checks the results of triangle counting against each other and against the input, by an independent method.
+//! Verifies the results of triangle counting against each other, and against the input by an independent method.
 
 mod comparisons;
 mod edges;
@@ -19,19 +19,19 @@ use crate::prepare::input_ids::InputIds;
 use crate::process::signals;
 use crate::process::threads::pool;
 
-/// Maximum number of edges whose triangles are counted at once. Counting them takes some seconds.
+/// Maximum number of edges in a sample of the graph. Counting the triangles of a sample takes some seconds.
 const MOST: u64 = 1 << 24;
-/// Number of random colourings of the vertices per pass over the edges, and maximum number of passes. A further pass
-/// follows if the estimate does not agree with the count.
+/// Number of random colourings of the vertices per pass over the edges, and maximum number of passes. Another pass
+/// follows if the estimate of the triangles does not agree with the count.
 const COLOURINGS: u64 = 4;
 const PASSES: u64 = 4;
-/// Number of rows between two checks for signals.
+/// Number of column rows that are read between two checks for signals.
 const STRIDE: u64 = 1 << 20;
-/// Number of standard errors by which an estimate may differ from the count. A correct count exceeds this tolerance
-/// once in a million passes.
+/// Number of standard errors by which an estimate of the triangles may differ from the count. A correct count exceeds
+/// this tolerance once in a million passes.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees, and counts the triangles again. Also checks each value of the columns per
+/// Verifies a triangle count against the degrees and by counting again. Also verifies every value of the columns per
 /// vertex, if they are written.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Checks the columns per edge.
+/// Verifies the columns with a value per edge.
 fn verify_edges(results: &Results<'_>, found: &TriangleOutput, verdict: &mut Verdict<'_>) -> Result<()> {
     let ids = match Ids::open(results) {
         Ok(ids) => ids,
@@ -86,16 +86,17 @@ fn verify_edges(results: &Results<'_>, found: &TriangleOutput, verdict: &mut Ver
     }
 }
 
-/// Returns true if the count is for a directed graph. Its statistics differ from those of the undirected graph.
+/// Returns true if links of a directed graph were counted. The statistics of a directed graph differ from those of the
+/// same graph without directions.
 fn is_directed(results: &Results<'_>, found: &TriangleOutput) -> bool {
     found.links.is_some() && results.info.direction == Direction::Directed
 }
 
-/// Sums of the columns per vertex over all rows.
+/// Sums over all rows of the columns with a value per vertex.
 #[derive(Default)]
 struct ColumnSums {
     rows: u64,
-    /// Number of triangles, or in a directed graph of links.
+    /// Sum of the triangles of all vertices or, in a directed graph, of their links.
     counts: u128,
     degrees: u128,
     wedges: u128,
@@ -105,13 +106,15 @@ struct ColumnSums {
     clustering: f64,
 }
 
-/// Checks the columns per vertex against each other, against the count and against the degree statistics.
+/// Verifies the columns with a value per vertex against each other, against the total count and against the degree
+/// statistics.
 fn columns_agree(
     results: &Results<'_>,
     ids: &Ids,
     (found, details): (&TriangleOutput, &TriangleDetails),
 ) -> Result<String> {
-    // A triangle adds two directed edges to the links of each corner: those between the other two corners.
+    // A triangle adds two links to each corner, because the edge between the other two corners counts in both
+    // directions.
     let (path, each, what, all) = match found.links {
         Some(links) => (LINKS, 1, "links", links),
         None => (TRIANGLES, 2, "triangles", 3 * found.triangles),
@@ -120,7 +123,7 @@ fn columns_agree(
     let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
     let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
     let mut sums = ColumnSums::default();
-    // Reading a column fails if it does not have one row for each id.
+    // Reading a column fails unless the column has one row for each id.
     while let (Some(count), Some(degree), Some(clustering)) =
         (counts.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?)
     {
@@ -157,7 +160,7 @@ fn columns_agree(
     })?;
     let averages = [mean(sums.clustering, sums.with_edges), mean(sums.clustering, sums.of_degree_2)];
     let reported = [details.average_clustering, details.average_clustering_degree_2];
-    // The job adds up the values in a different order, so rounding errors differ.
+    // The job adds up the values in another order, so its rounding errors differ.
     let are_close = |(mine, reported): (&f64, Option<f64>)| reported.is_some_and(|other| (mine - other).abs() <= 1e-9);
     ensure(averages.iter().zip(reported).all(are_close), || {
         format!("average clustering {averages:?} by columns, the job reports {reported:?}")
@@ -190,7 +193,7 @@ fn transitivity(results: &Results<'_>, result: &TriangleOutput) -> Result<String
     Ok(format!("{expected:.6}, of {wedges} wedges, which match the degrees"))
 }
 
-/// Counts the triangles again: exactly if that is cheap, otherwise by sampling.
+/// Counts the triangles again: exactly if there are few edges, otherwise an estimate from samples.
 fn recount(
     edges: &EdgeSource<'_>,
     columns: Option<&Ids>,
@@ -221,7 +224,7 @@ fn recount(
     )
 }
 
-/// An independent count of the triangles of a graph.
+/// The data for an independent count of the triangles of a graph.
 struct Recount<'a> {
     edges: &'a EdgeSource<'a>,
     ids: &'a Ids,
@@ -231,10 +234,10 @@ struct Recount<'a> {
     found: &'a TriangleOutput,
     /// Number of edges of the graph or input.
     number: u64,
-    /// Free memory for counting, in bytes.
+    /// Free memory for the count, in bytes.
     room: u64,
     pool: &'a rayon::ThreadPool,
-    /// Name of the edges that are counted, for messages.
+    /// What the edges are, for messages.
     what: &'static str,
 }
 
@@ -266,8 +269,8 @@ impl Recount<'_> {
         ))
     }
 
-    /// Checks every value of the columns `triangles` and `degree` against a recount. [`columns_agree`] compares
-    /// clustering with these columns.
+    /// Verifies every value of the columns `triangles` and `degree` by counting again. [`columns_agree`] compares the
+    /// clustering coefficients with these columns.
     fn corners_agree(&self, counted: &SampleCounts) -> Result<()> {
         let ids = self.ids;
         let counted_at = |row: u64| counted.ids.binary_search(&row).ok();
@@ -284,7 +287,7 @@ impl Recount<'_> {
         let threads = pool.current_num_threads();
         let per_edge = sampled::bytes_per_edge(threads, false) + (COLOURINGS - 1) * sampled::WAITING;
         let most = MOST.min(room / per_edge).max(1);
-        // The colour of a vertex of high degree may have more than an equal fraction of the edges.
+        // A vertex of high degree may give its colour more edges than other colours have.
         let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
         let mut colours = (0..40).map(|log| 1 << log).find(|&colours| fits(colours)).unwrap_or(1 << 40);
         let (mut estimates, mut pairs) = (Vec::new(), 0.0);
@@ -292,8 +295,7 @@ impl Recount<'_> {
             let seeds = |pass: u64| (0..COLOURINGS).map(|set| pass * COLOURINGS + set + 1).collect::<Vec<_>>();
             let (_reserved, kept) = loop {
                 match self.gather(colours, seeds(pass), most as usize) {
-                    // This happens only before the first estimate, so that all estimates use the same number of
-                    // colours.
+                    // This happens only before the first estimate, so all estimates use the same number of colours.
                     Err(Error::Stopped(_)) if signals::stop_requested().is_none() && colours < 1 << 40 => {
                         (estimates, pairs) = (Vec::new(), 0.0);
                         colours *= 2;
@@ -311,7 +313,7 @@ impl Recount<'_> {
             let rounds = estimates.len() as f64;
             let mean = estimates.iter().sum::<f64>() / rounds;
             let counted = self.found.triangles as f64;
-            // Variance of the estimates if the count is right. The observed variance is used if it is larger.
+            // Variance of the estimates if the count is right. If the observed variance is larger, it is used instead.
             let derived = counted * (n * n - 1.0) + 2.0 * (pairs / rounds) * (n - 1.0);
             let seen = estimates.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (rounds - 1.0);
             let tolerance = TOLERANCE * (derived.max(seen) / rounds).sqrt();
@@ -329,9 +331,8 @@ impl Recount<'_> {
         Ok(String::new())
     }
 
-    /// Makes one pass over all edges. Returns the edges that each colouring keeps (both endpoints have the same
-    /// colour), and the reservation of their memory. Returns [`Error::Stopped`] if a colouring would keep more than
-    /// `room` edges.
+    /// Reads all edges once. Returns for each colouring the edges whose two endpoints have the same colour, and the
+    /// reservation of memory for them. Returns [`Error::Stopped`] if a colouring would keep more than `room` edges.
     fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
         let (threads, columns) = (self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;

@@ -1,12 +1,13 @@
 //! Counts triangles by colourful sampling (Pagh and Tsourakakis, Information Processing Letters 112, 2012).
 //!
 //! Every vertex gets one of N colours by a hash of its id. Only edges whose endpoints have the same colour are kept:
-//! one in N. A triangle survives with probability 1/N², so N² times the number of triangles among kept edges is an
-//! unbiased estimate. Two triangles survive together with probability 1/N³ if they share an edge, and independently
-//! otherwise. With `k` such pairs the variance is therefore T(N² - 1) + 2k(N - 1). With one colour the count is
-//! exact.
+//! one in N. A triangle is kept with probability 1/N², so N² times the number of triangles among the kept edges is an
+//! unbiased estimate. Two triangles are both kept with probability 1/N³ if they share an edge, and independently of
+//! each other otherwise. If `k` pairs of triangles share an edge, the variance of the estimate for T triangles is
+//! therefore T(N² - 1) + 2k(N - 1). With one colour the count is exact.
 //!
-//! This code is deliberately simple and independent of [`crate::algo`]: sort, orient by degree, mark a row, look up.
+//! This code is deliberately simple and independent of [`crate::algo`]: it sorts edges, orients them by degree, marks
+//! the entries of a row, and looks up ids in the marks.
 
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
@@ -15,20 +16,21 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Number of sampled edges that a thread collects before it adds them to a shared sample.
 const BATCH: usize = 4096;
-/// Reason in the error that ends a scan if a sample is full.
+/// Reason in the error that ends a pass over the edges when a sample is full.
 const FULL: &str = "a full sample";
 
-/// Returns the memory in bytes per sampled edge while `threads` threads count triangles: the edge, the ids, degrees
-/// and rows of its endpoints, the marks of all threads, and with `corners` the counts of both endpoints.
+/// Returns the memory in bytes per sampled edge while `threads` threads count triangles. It consists of the edge, the
+/// ids, degrees and rows of its endpoints, the marks of all threads and, if `corners` is true, the counts of both
+/// endpoints.
 pub(super) fn bytes_per_edge(threads: usize, corners: bool) -> u64 {
     16 + 16 + 8 + 16 + 8 + 8 * threads as u64 + if corners { 16 } else { 0 }
 }
 
-/// Memory in bytes per sampled edge before triangles are counted.
+/// Memory in bytes that a sampled edge takes before triangles are counted.
 pub(super) const WAITING: u64 = 16;
 
-/// Samples of the edges, one for each random colouring of the vertices. A sample contains the edges whose endpoints
-/// have the same colour. The smaller id of an edge comes first.
+/// Samples of the edges of a graph, one sample per random colouring of the vertices. A sample contains the edges whose
+/// endpoints have the same colour. The smaller id of an edge comes first.
 pub(super) struct EdgeSamples {
     colours: u64,
     seeds: Vec<u64>,
@@ -37,13 +39,13 @@ pub(super) struct EdgeSamples {
 }
 
 impl EdgeSamples {
-    /// Creates an empty sample for each seed, with capacity for `room` edges. `colours` is a power of two.
+    /// Creates an empty sample for each seed, with capacity for `room` edges. `colours` must be a power of two.
     pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> EdgeSamples {
         let kept = seeds.iter().map(|_| Mutex::new(Vec::with_capacity(room))).collect();
         EdgeSamples { colours, seeds, room, kept }
     }
 
-    /// Creates the sampler of one thread, which samples the edges that the thread reads.
+    /// Creates the sampler of one thread, to which the thread passes the edges that it reads.
     pub(super) fn gatherer(&self) -> EdgeSampler<'_> {
         EdgeSampler { samples: self, batches: self.seeds.iter().map(|_| Vec::with_capacity(BATCH)).collect() }
     }
@@ -54,14 +56,14 @@ impl EdgeSamples {
     }
 }
 
-/// Hashes 64 bits bijectively, without a visible pattern (the finalizer of SplitMix64).
+/// Maps 64 bits to 64 bits bijectively and without a visible pattern (the finalizer of SplitMix64).
 fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
-/// Sampled edges of one thread that are not in the shared samples yet.
+/// Sampled edges of one thread that have not been added to the shared samples yet.
 #[derive(Clone)]
 pub(super) struct EdgeSampler<'a> {
     samples: &'a EdgeSamples,
@@ -69,7 +71,7 @@ pub(super) struct EdgeSampler<'a> {
 }
 
 impl EdgeSampler<'_> {
-    /// Adds an edge to each sample in which both endpoints have the same colour.
+    /// Adds the edge between `u` and `v` to each sample in which both have the same colour.
     pub(super) fn edge(&mut self, u: u64, v: u64) -> Result<()> {
         if u == v {
             return Ok(());
@@ -102,21 +104,21 @@ impl EdgeSampler<'_> {
     }
 }
 
-/// Triangle counts and degrees in one sample of the edges.
+/// Triangle counts and degrees of one sample of the edges.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SampleCounts {
-    /// Number of distinct edges.
+    /// Number of distinct edges of the sample.
     pub edges: u64,
-    /// Number of triangles.
+    /// Number of triangles of the sample.
     pub triangles: u64,
     /// Number of pairs of triangles that share an edge.
     pub pairs: f64,
-    /// Number of pairs of edges that share a vertex.
+    /// Number of wedges (pairs of edges that share a vertex).
     pub wedges: u128,
-    /// Largest degree.
+    /// Largest degree of a vertex in the sample.
     pub max_degree: u64,
-    /// Ids of the vertices with an edge, ascending. Empty unless counts per vertex are requested, like `degrees` and
-    /// `corners`.
+    /// Ids of the vertices that have an edge, ascending. Like `degrees` and `corners`, empty unless triangles are
+    /// counted per vertex.
     pub ids: Vec<u64>,
     /// Degree of each vertex in `ids`.
     pub degrees: Vec<u32>,
@@ -124,16 +126,16 @@ pub(super) struct SampleCounts {
     pub corners: Vec<u64>,
 }
 
-/// Counts triangles among `edges`, which may contain repeats. If `pairs` is true, also counts the pairs of triangles
-/// that share an edge. If `corners` is true, also counts the triangles of each vertex. These two counts take most of
-/// the time. Runs in rayon's current pool.
+/// Counts the triangles of the graph with the edges `edges`, which may contain repeats. If `pairs` is true, also counts
+/// the pairs of triangles that share an edge. If `corners` is true, also counts the triangles of each vertex. These two
+/// options take most of the time. Uses rayon's current pool.
 pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> SampleCounts {
     edges.par_sort_unstable();
     edges.dedup();
     let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
     ids.par_sort_unstable();
     ids.dedup();
-    // From here on, a vertex is represented by its index in `ids`.
+    // From here on a vertex is represented by its index in `ids`.
     edges.par_iter_mut().flatten().for_each(|id| *id = ids.partition_point(|&other| other < *id) as u64);
     let mut degrees = vec![0u32; ids.len()];
     edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
@@ -150,15 +152,15 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Sam
         ..SampleCounts::default()
     };
     if corners {
-        // This reuses the memory of the atomics.
+        // Converting the vector reuses the memory of the atomic counters.
         counted.corners = found.of_vertex.into_iter().map(AtomicU64::into_inner).collect();
         (counted.ids, counted.degrees) = (ids, degrees);
     }
     counted
 }
 
-/// Adjacency rows. Every edge is in the row of its endpoint with the smaller degree. If both degrees are equal, it is
-/// in the row of the endpoint with the smaller id.
+/// Adjacency rows of a sample. Every edge is in the row of its endpoint with the smaller degree or, if both degrees are
+/// equal, with the smaller id.
 struct SampleRows {
     starts: Vec<u32>,
     targets: Vec<u32>,
@@ -194,9 +196,9 @@ impl SampleRows {
         self.starts[v] as usize..self.starts[v + 1] as usize
     }
 
-    /// Counts triangles. For each vertex, marks the entries of its row with the indices of its edges, and looks up
-    /// the rows of its neighbours in the marks. Also counts per edge if `edges` is not 0, and per vertex if
-    /// `vertices` is not 0.
+    /// Counts triangles. For each vertex, marks the entries of its row with the indices of its edges, and looks up the
+    /// rows of its neighbours in the marks. Also counts per edge if `edges` is not 0, and per vertex if `vertices` is
+    /// not 0.
     fn triangles(&self, edges: usize, vertices: usize) -> TriangleCounters {
         let found = TriangleCounters {
             triangles: AtomicU64::new(0),
@@ -288,7 +290,7 @@ mod tests {
         assert_eq!(found.wedges, u128::from(n * (n - 1) * (n - 2) / 2));
         assert!(found.corners.iter().all(|&count| count == (n - 1) * (n - 2) / 2));
         assert!(found.degrees.iter().all(|&degree| u64::from(degree) == n - 1));
-        // Every edge is in n - 2 triangles.
+        // Every edge of a complete graph is in n - 2 triangles.
         assert_eq!(found.pairs, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
         assert_eq!(sample(std::iter::once([3, 3]), 1, vec![7]), [SampleCounts::default()]);
     }

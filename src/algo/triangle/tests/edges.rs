@@ -1,4 +1,4 @@
-//! Tests that compare counts per edge with the numbers of common neighbours.
+//! Compares the triangle counts of edges with the numbers of common neighbours of their endpoints.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::{EdgeCounters, UnitCounters};
@@ -28,7 +28,8 @@ fn oracle(rows: &OrientedRows) -> Vec<u32> {
     rows.0.iter().enumerate().flat_map(|(v, row)| row.iter().map(move |&u| (v, u))).map(|(v, u)| common(v, u)).collect()
 }
 
-/// Counts the triangles of all edges in blocks of `block` entries, `group` blocks at a time. Also counts all triangles.
+/// Counts the triangles of each edge and all triangles. Blocks have `block` entries, and edges are counted for `group`
+/// blocks at a time.
 fn count(rows: &OrientedRows, block: usize, group: usize, settings: Settings) -> (Vec<u32>, PairCount) {
     let blocks = rows.blocks(block);
     let blocks: Vec<Block> =
@@ -76,7 +77,7 @@ fn closed_forms() {
 
 #[test]
 fn ids_too_high_to_be_marked() {
-    // Rows that are far apart share entries around the end of the bitmap.
+    // Some rows have common entries on both sides of the highest id that the bitmap covers.
     let ids = MARK_IDS - 70..MARK_IDS + 70;
     let row =
         |v: u32| (ids.start..v).filter(|&u| (u * 7 + v * 3) % 5 < 3 || v.is_multiple_of(11)).collect::<Vec<u32>>();
@@ -107,8 +108,8 @@ proptest! {
     }
 }
 
-/// Checks that the counts of a group leave enough GPU memory for rows, and that a group is never smaller than the
-/// largest block.
+/// Checks that the edge counters of a group of blocks leave enough GPU memory for rows, and that a group is never
+/// smaller than the largest block.
 #[test]
 fn groups_of_edges_fit_a_gpu() {
     for (block, row) in [(1 << 12, 300), (1 << 12, 60_000), (1 << 24, 1 << 20)] {
@@ -121,7 +122,7 @@ fn groups_of_edges_fit_a_gpu() {
     }
 }
 
-/// Checks that the backend can count per edge for some of the blocks, with few resident front blocks at a time.
+/// Checks counts per edge if only some of the blocks have counters and few front blocks are resident at a time.
 #[test]
 fn blocks_of_a_stored_graph() {
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<Vec<u32>>();

@@ -1,4 +1,4 @@
-//! Tests that compare links (the directed edges between the neighbours of a vertex) with their definition.
+//! Compares links (the directed edges between the neighbours of a vertex) with a count by their definition.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::links::{self, LinkCounter};
@@ -36,7 +36,7 @@ impl Digraph {
     fn stored(&self, target: u64) -> (BlockStore, tempfile::TempDir) {
         let mut rows = vec![Vec::new(); 2 * self.vertices as usize];
         for &(u, v) in &self.edges {
-            // Edges ascend, so rows do.
+            // Edges are in ascending order, so the rows are as well.
             if v < u { rows[2 * u as usize].push(v) } else { rows[2 * v as usize + 1].push(u) }
         }
         let degree = rows.chunks(2).map(|rows| rows[0].len() + rows[1].len()).max().unwrap_or(0) as u32;
@@ -52,7 +52,7 @@ impl Digraph {
         (BlockStore::open(folder.path(), 1, Half::Lower, layout).expect("whole"), folder)
     }
 
-    /// Returns the links and the degree of each vertex that has an edge, computed from the definition.
+    /// Returns the links and the degree of each vertex that has an edge. Links are counted by their definition.
     fn oracle(&self) -> BTreeMap<u32, (u64, u32)> {
         let mut neighbours: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for &(u, v) in &self.edges {
@@ -66,7 +66,8 @@ impl Digraph {
         neighbours.iter().map(of).collect()
     }
 
-    /// Counts links on `ranks` ranks, which stop after `stop` items and then resume. Checks links, degrees and sums.
+    /// Counts links on `ranks` ranks, which stop after `stop` work items and then resume. Checks links, degrees and
+    /// sums.
     fn check(&self, target: u64, (ranks, threads): (usize, usize), stop: u64) {
         let (graph, _folder) = self.stored(target);
         let counts: Vec<AtomicU64> = (0..self.vertices).map(|_| AtomicU64::new(0)).collect();
@@ -112,8 +113,8 @@ impl Digraph {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Compares links with their definition. Some edges go both ways, and some small blocks end between the two rows
-    /// of a vertex.
+    /// Compares links with a count by their definition. Some edges go both ways, and some blocks end between the two
+    /// rows of a vertex.
     #[test]
     fn links_are_those_of_the_definition(
         vertices in 1u32..60,
@@ -123,7 +124,7 @@ proptest! {
         threads in prop::sample::select(vec![1usize, 2, 5]),
         stop in prop::sample::select(vec![1, 5, u64::MAX]),
     ) {
-        // Low ids are frequent, so that there are hubs.
+        // Low ids occur more often, so that there are vertices of high degree.
         let ends = |(u, v, w, back): (u32, u32, u32, bool)| {
             let (u, v) = ((u % vertices).min(v % vertices), w % vertices);
             [(u, v), if back { (v, u) } else { (u, v) }]
@@ -155,8 +156,8 @@ fn ids_too_high_to_be_marked_are_compared() {
     Digraph::new(first + 12, edges.map(|(u, v)| (first + u, first + v))).check(u64::MAX, (1, 2), u64::MAX);
 }
 
-/// Checks the merged rows: the row of each vertex consists of the codes of its neighbours with smaller ids. It is in
-/// the block with the same index as the block of the graph that contains the vertex's out-row.
+/// Checks that the merged row of each vertex consists of the codes of its neighbours with smaller ids, and that it is
+/// in the block with the same index as the block of the vertex's out-row.
 #[test]
 fn merged_rows_have_the_blocks_of_the_out_rows() {
     let edges = (0..60u32).flat_map(|u| (0..60).map(move |v| (u, v))).filter(|(u, v)| (3 * u + 5 * v) % 7 < 4);
@@ -190,8 +191,8 @@ fn a_checkpoint_with_a_wrong_count_is_noticed() {
     let path = folder.path().join("triangle.0.checkpoint");
     let table = Triangle { clustering: Direction::Directed, ..Triangle::default() };
     for (counts, is_right) in [([1u64, 1, 1], true), ([1, 1, 2], false)] {
-        // Nanoseconds, triangles, probes and links of a cycle of three vertices. All but the first are stored as a
-        // low and a high half.
+        // Nanoseconds, triangles, tested wedges and links of a cycle of three vertices. All but the first are stored as
+        // a low and a high half.
         let sections = [bytes_of(&[9u64, 1, 0, 1, 0, 3, 0]), bytes_of(&[0u64]), bytes_of(&counts)];
         Checkpoint::new(path.clone(), 7).save(1, 1, &sections).expect("saved");
         let saved = Saved::open(&path, 7).expect("whole");

@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Rows of a graph whose vertex ids are in descending order of degree, as in stored graphs.
+/// Rows of a graph whose vertices have ids in descending order of degree, as in stored graphs.
 pub(super) struct OrientedRows(Vec<Vec<u32>>);
 
 impl OrientedRows {
@@ -45,8 +45,8 @@ impl OrientedRows {
         OrientedRows(rows.into_iter().map(|row| row.into_iter().collect()).collect())
     }
 
-    /// Returns the number of triangles of each vertex, computed from the adjacency matrix `A`: half the sum of the
-    /// entries of `A²` at the edges of the vertex.
+    /// Returns the number of triangles of each vertex, computed from the adjacency matrix `A`. It is half the sum of
+    /// the entries of `A²` at the edges of the vertex.
     fn oracle(&self) -> Vec<u64> {
         let n = self.0.len();
         let mut adjacent = vec![vec![false; n]; n];
@@ -68,7 +68,7 @@ impl OrientedRows {
         self.0.iter().map(|row| row.len() as u64).map(|d| d * d.saturating_sub(1) / 2).sum()
     }
 
-    /// Divides the rows into blocks of at most `targets` entries. A block has at least one row.
+    /// Divides the rows into blocks of at most `targets` entries. A longer row is a block by itself.
     fn blocks(&self, targets: usize) -> Vec<(u32, Vec<u32>, Vec<u32>)> {
         let mut blocks: Vec<(u32, Vec<u32>, Vec<u32>)> = Vec::new();
         for (v, row) in self.0.iter().enumerate() {
@@ -84,7 +84,7 @@ impl OrientedRows {
     }
 
     /// Stores the rows in block files of about `target` entries. Returns the block store, the expected count of each
-    /// pair of blocks, and the folder of the files.
+    /// pair of blocks, and the folder that contains the files.
     pub(super) fn stored(&self, target: u64) -> (BlockStore, HashMap<u64, PairCount>, tempfile::TempDir) {
         let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
@@ -100,7 +100,7 @@ impl OrientedRows {
         (graph, self.units(&cuts), folder)
     }
 
-    /// Counts the triangles of each pair of blocks, wedge by wedge. `blocks` contains the row range of each block.
+    /// Counts the triangles of each pair of blocks, wedge by wedge. `blocks` contains the range of rows of each block.
     fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
         let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
         let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| number(front, partner)));
@@ -116,7 +116,7 @@ impl OrientedRows {
         units
     }
 
-    /// Counts every pair of blocks, in total and per vertex.
+    /// Counts the triangles of every pair of blocks, in total and per vertex.
     fn count(&self, block: usize, settings: Settings) -> (PairCount, Vec<u64>) {
         let blocks = self.blocks(block);
         let blocks: Vec<Block> = blocks
@@ -183,7 +183,7 @@ fn closed_forms() {
 
 #[test]
 fn ids_too_high_to_be_marked() {
-    // Three rows far apart share entries that are too high for the bitmap, so these entries are found by merging.
+    // Three rows share entries that are too high for the bitmap and are therefore found by merging.
     let high = crate::algo::triangle::cpu::probe::MARK_IDS;
     let rows = [vec![high - 1, high, high + 2], vec![high - 1, high, high + 2, high + 4], vec![high + 2, high + 4]];
     let mut offsets = vec![0];
@@ -253,8 +253,8 @@ fn scratch_memory_takes_at_most_half_down_to_a_small_minimum() {
 }
 
 prop_compose! {
-    /// Random graphs whose edges favour low vertex ids, so that there are hubs. Half of the graphs have so few wedges
-    /// that their rows are searched one after another.
+    /// Random graphs whose edges favour vertices with low ids, so that there are hubs. Half of the graphs have so few
+    /// wedges that their rows are searched one after another.
     fn graph()(vertices in 1u32..120, most in prop::sample::select(vec![150usize, 1500]))(
         edges in prop::collection::vec((0..vertices, 0..vertices, 0..vertices), 0..most),
         vertices in Just(vertices),
@@ -287,8 +287,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Checks that the count of a unit does not depend on which front blocks are resident together, or on which units
-    /// an earlier run has counted.
+    /// Checks that the count of a pair of blocks depends neither on which front blocks are resident together, nor on
+    /// which pairs an earlier run has counted.
     #[test]
     fn units_have_their_own_wedges(
         (vertices, edges) in graph(),
@@ -338,7 +338,7 @@ proptest! {
 
 #[test]
 fn fronts_fill_the_memory_that_is_left() {
-    // Every row has the 40 vertices before it and some others, which makes about 40 blocks.
+    // Every row contains the 40 vertices before it and some others. This results in about 40 blocks.
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<BTreeSet<u32>>();
     let rows = OrientedRows((0..900).map(|v| row(v).into_iter().collect()).collect());
     let (graph, expected, _folder) = rows.stored(1500);
@@ -366,7 +366,7 @@ fn fronts_fill_the_memory_that_is_left() {
         assert_eq!(found, expected);
         calls.push(call);
     }
-    // Three settings: one front block at a time, several at a time, and all front blocks with each partner block.
+    // Three settings: one resident front block at a time, several, and all.
     assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
 }
 

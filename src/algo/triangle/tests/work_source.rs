@@ -1,4 +1,5 @@
-//! Checks that ranks that share work items count complete units, even if several ranks count parts of the same unit.
+//! Checks that ranks that share work items count complete units (pairs of blocks), even if several ranks count parts of
+//! the same unit.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::tests::OrientedRows;
@@ -37,8 +38,8 @@ impl WorkSource for Taken {
     }
 }
 
-/// Checks that ranks count each unit exactly once, however its parts are distributed. When ranks stop, no unit may be
-/// left partly counted.
+/// Checks that ranks count each unit (pair of blocks) exactly once, regardless of how its parts are distributed, and
+/// that no unit is left partly counted when ranks stop.
 #[test]
 fn units_are_complete_however_parts_are_distributed() {
     // First a single block, then several blocks, the last of which is shorter.

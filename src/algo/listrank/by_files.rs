@@ -1,5 +1,5 @@
-//! Runs one trial of ranking a list that does not fit memory. The list is contracted by passes over files. If the trial
-//! is killed, a later run resumes from these files.
+//! Runs one trial of ranking a list that does not fit in memory. The list is contracted by passes over files. If the
+//! trial is killed, a later run resumes from these files.
 
 use crate::algo::listrank::ListRank;
 use crate::algo::listrank::external::permutation::PowerSums;
@@ -15,17 +15,17 @@ use crate::list::{List, Visit};
 use crate::process::signals;
 use std::time::Instant;
 
-/// Name that reports use for the method of ranking a list with files.
+/// Name in reports of the method that ranks a list with files.
 pub(super) const METHOD: &str = "contraction";
 
-/// Returns the size of an index in bytes (4 or 8) for a list of `length` elements that is ranked with files. The index
-/// type must have two more values than there are elements, because contraction reserves two values as marks.
+/// Returns the size of an index in bytes (4 or 8) for ranking a list of `length` elements with files. The index type
+/// must have two more values than there are elements, because contraction uses two values as marks.
 pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
 /// Ranks a list, and stores intermediate data in files in the trial's folder. If files of an earlier run are damaged,
-/// removes them and starts from the beginning.
+/// removes them and ranks the list from the beginning.
 ///
 /// # Errors
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
@@ -78,7 +78,7 @@ fn run_or_resume<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, siz
         sums.add(piece, run.threads)?;
         ranks.push(piece, |rank| rank.wide(), run.threads, &|_| ())
     })?;
-    // The files that threads append to have no checksums. This check finds damage to them.
+    // Files to which threads append have no checksums. Checking that the ranks are a permutation finds damage to them.
     if sums != PowerSums::of_all(list.length) {
         return Err(Error::corrupt(folder, At::File, "files of bins whose ranks do not form one path"));
     }

@@ -1,11 +1,11 @@
-//! Cost model of list ranking: memory from the functions that compute buffer sizes, time from measured rates.
+//! Cost model of list ranking: memory from the functions that compute buffer sizes, and time from measured rates.
 
 use crate::algo::listrank::cpu;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
 use crate::algo::{Cost, RankResources};
 
-/// Time to read one element, in nanoseconds, on one thread.
+/// Time to read the successor of one element, in nanoseconds, on one thread.
 const READ: f64 = 8.0;
 /// Time to rank one element by the serial method, in nanoseconds.
 const SERIAL: f64 = 170.0;
@@ -28,7 +28,7 @@ const PAGE: u64 = 4096;
 /// bytes that reading the list takes.
 pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankResources) -> Cost {
     let method = table.method.on_cpu(length);
-    // If host memory can't hold the ranks that a GPU computes, the list is ranked on CPUs, with files.
+    // If host memory can't hold the ranks that a GPU computes, CPUs rank the list with files.
     let from_gpu = reading + on_gpu::memory(length, table);
     let fits_gpu = resources.on_gpu && from_gpu <= resources.free;
     let in_shared = reading + ranks::shared::memory(length);
@@ -43,7 +43,8 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
         }
         (false, false) => (single_process_bytes(length, reading, method), 0),
     };
-    // A list that does not fit in memory is ranked with files, in bins that are as small as necessary.
+    // A list that does not fit in memory is ranked with files, in bins (ranges of elements) that are as small as
+    // necessary.
     let may_contract = method == Method::RulingSet && !fits_gpu;
     let width = by_files::width(length);
     let least = reading + external::least_memory(length, width, resources.threads);
@@ -80,15 +81,15 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
     }
 }
 
-/// Returns the size of an index in bytes (4 or 8) for a list of `length` elements that a single process ranks in
-/// memory. The largest value of the index type means "no successor".
+/// Returns the size of an index in bytes (4 or 8) for a list of `length` elements that one process ranks in memory. The
+/// largest value of the index type stands for "no successor".
 pub(super) fn index_width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) { 4 } else { 8 }
 }
 
-/// Returns approximately how many bytes the processes send to each other. With ruling sets they send a walker (a
-/// message with an element and a tag) for each element. With pointer jumping they send a request and a reply for each
-/// element in each round. Both methods also send the computed ranks.
+/// Returns approximately how many bytes the processes send to each other to rank a list. With ruling sets they send a
+/// walker (a message with an element and a tag) for each element. With pointer jumping they send a request and a reply
+/// for each element in each round. Both methods also send the computed ranks.
 fn sent(length: u64, resources: &RankResources, method: Method) -> u64 {
     let rounds = u64::from(u64::BITS - length.leading_zeros());
     let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
@@ -96,8 +97,8 @@ fn sent(length: u64, resources: &RankResources, method: Method) -> u64 {
     (bytes + 8) * (length / resources.ranks as u64) * others
 }
 
-/// Returns the host memory in bytes that a single process needs to rank a list in memory. `reading` is the memory in
-/// bytes that reading the list takes.
+/// Returns the host memory in bytes that one process needs to rank a list in memory. `reading` is the memory in bytes
+/// that reading the list takes.
 pub(super) fn single_process_bytes(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);
     let ranking = match method {
@@ -106,6 +107,6 @@ pub(super) fn single_process_bytes(length: u64, reading: u64, method: Method) ->
         Method::Wyllie => 4 * length * width,
         Method::RulingSet | Method::Auto => cpu::ruling_set::bytes(length, width),
     };
-    // The bitmap of successors is freed before ranking begins.
+    // The bitmap that checks successors is freed before ranking begins.
     (read::bytes(length, width) + reading).max(length * width + ranking)
 }

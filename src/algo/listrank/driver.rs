@@ -27,7 +27,7 @@ use std::time::Instant;
 pub(super) fn rank(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let outcome = ranked(table, list, run)?;
     if run.comm.is_leader() {
-        // Remove files of an earlier run that had less memory.
+        // Remove files that an earlier run with less memory has left.
         run.units.remove_files()?;
     }
     Ok(outcome)
@@ -37,7 +37,7 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let (comm, length, free) = (run.comm, list.length, run.budget.free());
     let reading = list.source.scratch_bytes(run.threads);
     let has_room = |bytes: u64| comm.all(bytes <= free);
-    // If a GPU was requested explicitly, either the GPU ranks the list or the job is refused.
+    // If the job requests a GPU, either a GPU ranks the list or the job is refused.
     let is_asked_for = comm.any(run.devices.workspace.is_some() && !run.devices.auto);
     let by = on_gpu::method(table);
     if is_asked_for && by.is_none() {
@@ -47,8 +47,8 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     if let Some(method) = by
         && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
-        // The GPU of MPI rank 0 ranks the list, because one GPU is faster than the CPUs of many processes. Other
-        // processes only take part in the decision.
+        // The GPU of MPI rank 0 ranks the list, because it is faster than the CPUs of many processes. Other processes
+        // only take part in this decision.
         let leads = comm.is_leader();
         let room =
             |mut lease| if leads { on_gpu::has_room(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
@@ -91,8 +91,8 @@ fn rank_on_one_process(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
         match external::memory(length, width, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
             Some(sizes) if width == 4 => by_files::rank::<u32>(table, list, run, sizes),
             Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
-            // If memory is too small even for the smallest bins, the reservation below fails and names the smallest
-            // limit that works.
+            // If memory is too small even for the smallest bins, the reservation below fails. Its error names the
+            // smallest limit that works.
             None if index_width(length) == 4 => in_memory::<u32>(table, list, run),
             None => in_memory::<u64>(table, list, run),
         }
@@ -130,7 +130,7 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     let seconds = started.elapsed().as_secs_f64();
     if !is_list {
         drop(loaded);
-        // The input is not a list, and another pass over it finds the reason.
+        // The input is not a list. Another pass over it finds out why.
         return rank_on_one_process(table, list, run).map(Some);
     }
     let (head, cells) = (Some(loaded.part.head), loaded.cells());
@@ -163,7 +163,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
         }
         Some(RankFault::List) => {
             drop(cells);
-            // The input is not a list, and another pass over it finds the reason.
+            // The input is not a list. Another pass over it finds out why.
             return rank_on_one_process(table, list, run);
         }
     }
@@ -214,9 +214,9 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
-/// Returns the error for a list with a cycle. The error names an element of the cycle, which is found by reading and
-/// following the list again. If the list exceeds the memory budget, no element is named. This can happen after ranking
-/// on a GPU, which needs less host memory.
+/// Returns the error for a list with a cycle. The error names an element on the cycle, which is found by reading and
+/// following the list again. It names no element if the list exceeds the memory budget, which can happen after ranking
+/// on a GPU, because that needs less host memory.
 pub(super) fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
     let on_cycle = || {
         let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;

@@ -1,32 +1,32 @@
-//! Faults of an input that is not a list, each with an element that shows the fault.
+//! Faults of an input that is not a list. Each fault names an element that shows it.
 
 use crate::error::{At, Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
 use parking_lot::Mutex;
 
-/// A reason why the successors do not form a list. It names the smallest index that shows the fault, regardless of the
+/// The reason why successors do not form a list. The fault names the smallest element that shows it, regardless of the
 /// order in which elements are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListFault {
-    /// Fault: a successor is neither an element nor the end.
+    /// A successor is neither an element nor the end of the list.
     Range {
         /// The smallest element whose successor is out of range.
         element: u64,
     },
-    /// Fault: two elements have the same successor.
+    /// Two elements have the same successor.
     Twice {
         /// The smallest element that is the successor of two elements.
         successor: u64,
     },
-    /// Fault: the number of elements without a successor is not one.
+    /// The number of elements without a successor is not one.
     Tails {
         /// Number of elements without a successor.
         count: u64,
         /// The smallest element without a successor, if any.
         element: Option<u64>,
     },
-    /// Fault: some elements form cycles apart from the list.
+    /// Some elements form cycles apart from the list.
     Cycle {
         /// An element on a cycle, if one is known.
         element: Option<u64>,
@@ -34,8 +34,8 @@ pub enum ListFault {
 }
 
 impl ListFault {
-    /// Converts the fault to the error for `list`. If two elements have the same successor, a pass over the list with
-    /// `threads` threads finds these elements.
+    /// Converts the fault to an error for the input `list`. If two elements have the same successor, reads the list
+    /// with `threads` threads to find these elements.
     ///
     /// # Errors
     /// Read errors.
@@ -66,13 +66,13 @@ impl ListFault {
     }
 }
 
-/// Returns the smallest two elements with the given successor.
+/// Returns the smallest two elements whose successor is `successor`.
 fn elements_before(list: &List, successor: u64, threads: usize) -> Result<[u64; 2]> {
     let both = Mutex::new(Vec::new());
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
         let mut both = both.lock();
-        // `both` never contains more elements than one chunk of the scan, plus two.
+        // `both` never contains more elements than one chunk of the scan plus two.
         both.extend(here.map(|(element, _)| element));
         both.sort_unstable();
         both.truncate(2);

@@ -1,4 +1,4 @@
-//! Charts of a ranking: its phases, and the rounds of its method.
+//! Charts of a list ranking: the times of its phases, and of the rounds of its method.
 
 use crate::algo::listrank::output::{ListRankDetails, Phases};
 use crate::algo::listrank::rounds::Round;
@@ -8,7 +8,7 @@ use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 /// Maximum number of rounds that are drawn as bars.
 const BARS: usize = 40;
 
-/// Returns the charts of a ranking: its phases, and its rounds if it has any.
+/// Returns the charts of a list ranking: its phases, and its rounds if it has any.
 pub(super) fn figures(details: &ListRankDetails) -> Vec<Figure> {
     let Phases { read, check, rank, fetch } = details.phases;
     let names = ["read", "check", "rank", "fetch"].map(String::from).to_vec();
@@ -38,7 +38,7 @@ fn times(rounds: &[Round]) -> Figure {
     seconds_by_name(title, caption, "round", names, vec![("time".into(), seconds)])
 }
 
-/// Returns one series of dots for each kind of round. The x coordinate is the 1-based index of the round.
+/// Returns one series of dots per kind of round. The x coordinate is the index of the round, from 1 on.
 fn by_step(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (at, round) in rounds.iter().enumerate() {

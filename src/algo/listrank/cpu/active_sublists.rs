@@ -1,5 +1,5 @@
 //! Walks many sublists at the same time, so that each thread has many cache misses in flight. A sublist begins at a
-//! ruler and ends before the next one.
+//! ruler (a selected element) and ends before the next ruler.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -9,21 +9,21 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 
-/// Number of sublists that a thread walks at the same time. Each move to the next element causes a cache miss, and the
-/// misses overlap.
+/// Number of sublists that a thread walks at the same time. Each move to the next element of a sublist causes a cache
+/// miss, and the misses overlap.
 const IN_FLIGHT: usize = 48;
-/// Number of sublists that a thread takes from the shared counter at a time.
+/// Number of sublists that a thread takes at a time from the counter that threads share.
 const PART: usize = 64;
-/// Number of rounds between two calls of `check_cancelled`. In a round, each sublist of a thread advances by one
-/// element.
+/// Number of rounds of the walk between two calls of `check_cancelled`. In a round, each sublist that a thread is
+/// walking advances by one element.
 const ROUNDS: u32 = 1 << 12;
 
-/// A visitor that receives the elements of each sublist in order, from the first to the last.
+/// Visitor that receives the elements of each sublist in order, from the first to the last.
 pub trait SublistVisitor<I: Index>: Sync {
-    /// Data that the visitor keeps while a sublist is walked.
+    /// State that the visitor keeps while a sublist is walked.
     type State: Copy + Default;
 
-    /// Returns the initial state for a sublist, before its first element is visited.
+    /// Returns the state of a sublist before its first element is visited.
     fn begin(&self, sublist: usize) -> Self::State;
 
     /// Prefetches the memory of an element that will be visited soon.
@@ -32,16 +32,16 @@ pub trait SublistVisitor<I: Index>: Sync {
     /// Visits an element, updates `state`, and returns the element's successor.
     fn visit(&self, element: usize, state: &mut Self::State) -> I;
 
-    /// Receives the state after the last element of a sublist. `next` is the index of the sublist that follows it in
-    /// the list, or [`Index::END`] at the end of the list.
+    /// Receives the state after the last element of a sublist. `next` is the index of the sublist that follows in the
+    /// list, or [`Index::END`] at the end of the list.
     fn end(&self, state: Self::State, next: I);
 }
 
 /// Visits the elements of all sublists with `threads` threads. `rulers` selects one element in each block of the list.
-/// A sublist begins at each ruler, and its index is the index of the ruler's block. If `head` is not a ruler, one more
-/// sublist begins there, with the number of blocks as its index. Each sublist ends before the next ruler, so the walk
-/// ends on any input. Elements on cycles without rulers are not visited. `taken` is the shared counter of started
-/// sublists if several processes walk a list together, otherwise `None`.
+/// A sublist begins at each ruler and has the index of the ruler's block. If `head` is not a ruler, another sublist
+/// begins there, whose index is the number of blocks. Each sublist ends before the next ruler, so the walk ends on any
+/// input. Elements on cycles without rulers are not visited. If several processes walk a list together, `taken` is
+/// their shared counter of started sublists, otherwise `None`.
 ///
 /// # Errors
 /// Errors of `check_cancelled`.
@@ -64,7 +64,7 @@ struct ActiveSublists<'a, I: Index, V: SublistVisitor<I>> {
     rulers: Rulers,
     head: I,
     parts: &'a Parts<'a>,
-    /// Sublists that this thread has taken but not started.
+    /// Range of sublist indices that this thread has taken but not started.
     taken: Range<usize>,
     visit: &'a V,
     at: [usize; IN_FLIGHT],
@@ -78,8 +78,8 @@ impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
         ActiveSublists { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
     }
 
-    /// Takes a sublist that no thread has taken. Returns (index, first element) of the sublist, or `None` if none is
-    /// left.
+    /// Takes a sublist that no thread has taken. Returns the index and the first element of the sublist, or `None` if
+    /// no sublist is left.
     fn start(&mut self) -> Option<(usize, usize)> {
         loop {
             if self.taken.is_empty() {
@@ -95,7 +95,8 @@ impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
         }
     }
 
-    /// Starts the next sublist and stores it at index `slot` of the sublists in flight. Returns false if none is left.
+    /// Starts the next sublist, and stores it at index `slot` of the sublists that this thread walks. Returns false if
+    /// none is left.
     fn begin(&mut self, slot: usize) -> bool {
         let Some((sublist, first)) = self.start() else { return false };
         self.visit.expect(first);
@@ -118,7 +119,7 @@ impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
         Ok(())
     }
 
-    /// Advances each sublist by one element.
+    /// Advances each sublist that this thread walks by one element.
     #[inline(always)]
     fn round(&mut self) {
         let mut slot = 0;

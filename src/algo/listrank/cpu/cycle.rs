@@ -1,4 +1,4 @@
-//! Finds elements on cycles, for error messages.
+//! Finds an element on a cycle, for error messages.
 
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
@@ -7,9 +7,9 @@ use crate::memory::Budget;
 /// Number of elements between two calls of `check_cancelled`.
 const STRIDE: u64 = 1 << 20;
 
-/// Returns the smallest element that can't be reached from `head`, or `None` if there is none. Such an element is on a
-/// cycle. `list` contains the successor of each element, or [`Index::END`] for the last. One thread follows the list
-/// from `head`.
+/// Returns the smallest element that can't be reached from `head`, or `None` if all can be reached. Such an element is
+/// on a cycle. `list` contains the successor of each element, or [`Index::END`] for the last. One thread follows the
+/// list from `head`.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if one bit per element does not fit the budget; errors of `check_cancelled`.

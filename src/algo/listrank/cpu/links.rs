@@ -1,8 +1,8 @@
 //! Ranks a list whose elements have weights, by walking its sublists twice.
 //!
 //! The first walk adds up the weights of each sublist. The second walk writes to each element the sum of the weights
-//! from there to the end of the list. Between the walks one link per sublist is stored, and nothing per element, so
-//! neither the weights nor the lengths of sublists are limited.
+//! from this element to the end of the list. Between the walks one link per sublist is stored, and nothing per element.
+//! So weights and lengths of sublists are not limited by the number of bits in an element.
 
 use super::Context;
 use super::active_sublists::{SublistVisitor, walk_sublists};
@@ -11,12 +11,12 @@ use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::memory::prefetch;
 
-/// Maximum number of links that one thread follows alone. Starting more threads would take as long.
+/// Maximum number of links that one thread follows by itself. Starting several threads would take as long.
 const FEW: usize = 1 << 12;
-/// Base-2 logarithm of the number of links per ruler (a link at which a sublist begins).
+/// Base-2 logarithm of the number of links per ruler. A ruler is a link at which a sublist begins.
 const SHIFT: u32 = 6;
 
-/// Access to a list whose elements have weights.
+/// Access to the elements of a list with weights.
 pub trait WeightedList<I: Index>: Sync {
     /// Prefetches the memory of an element.
     fn expect(&self, element: usize);
@@ -24,15 +24,15 @@ pub trait WeightedList<I: Index>: Sync {
     /// Returns the successor and the weight of an element.
     fn step(&self, element: usize) -> (I, I);
 
-    /// Writes the sum of an element's weight and the weights of all elements behind it.
+    /// Writes to an element the sum of its weight and of the weights of all elements after it.
     fn put(&self, element: usize, sum: I);
 }
 
-/// Links in memory that threads share. A link is a pair: the index of the next link (or [`Index::END`]) and a weight.
+/// Links in memory that threads share. A link consists of the index of the next link (or [`Index::END`]) and a weight.
 pub struct Links<'a, I: Index>(pub &'a [I::Cell]);
 
 impl<I: Index> Links<'_, I> {
-    /// Writes the link at index `link`.
+    /// Replaces the link at index `link`.
     #[inline(always)]
     pub fn write(&self, link: usize, next: I, weight: I) {
         I::set(&self.0[2 * link], next);
@@ -57,8 +57,8 @@ impl<I: Index> WeightedList<I> for Links<'_, I> {
     }
 }
 
-/// Returns the memory in bytes that [`rank_links`] takes for `links` links, in addition to the links. An index or a
-/// weight has `word` bytes.
+/// Returns the memory in bytes that [`rank_links`] takes for `links` links, in addition to the links themselves. An
+/// index or a weight has `word` bytes.
 pub fn links_bytes(links: u64, word: u64) -> u64 {
     let (mut sum, mut links) = (0, links);
     while links > FEW as u64 {
@@ -68,8 +68,8 @@ pub fn links_bytes(links: u64, word: u64) -> u64 {
     sum
 }
 
-/// Replaces the weight of every link on the list from `head` by the sum of its own weight and all weights behind it.
-/// Returns the sum at `head`. The weights of links that the list does not reach are undefined afterwards.
+/// Replaces the weight of every link on the list from `head` by the sum of this weight and the weights of all links
+/// after it. Returns the sum at `head`. The weights of links that the list does not reach are undefined afterwards.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if [`links_bytes`] do not fit the budget; errors of `check_cancelled`.
@@ -82,7 +82,8 @@ pub fn rank_links<I: Index>(links: &mut [I], head: I, context: &Context<'_>) -> 
     walk_twice(&links, len, SHIFT, head, ["add up links", "rank links"], context)
 }
 
-/// Follows the links from `head` twice: first to add up all weights, then to write the sum from each link to the end.
+/// Follows the links from `head` twice, with one thread: first to add up all weights, then to write to each link the
+/// sum from this link to the end.
 fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     let (mut sum, mut link) = (0, head);
     while link != I::END {
@@ -98,9 +99,9 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     I::of(total)
 }
 
-/// Writes to every element on the list from `head` the sum of its own weight and all weights behind it. Divides the
-/// list into sublists, with one ruler in each 2^`shift` of the `len` elements, and walks all sublists twice. Returns
-/// the sum at `head`. `names` are the names of the two walks in the report.
+/// Writes to every element on the list from `head` the sum of its weight and of the weights of all elements after it.
+/// Divides the list into sublists, with one ruler in each 2^`shift` of the `len` elements, and walks all sublists
+/// twice. Returns the sum at `head`. `names` are the names of the two walks in the report.
 ///
 /// # Errors
 /// Errors of [`rank_links`].
@@ -123,14 +124,14 @@ pub fn walk_twice<I: Index, S: WeightedList<I>>(
     Ok(total)
 }
 
-/// Visitor of the first walk. It adds up the weights of each sublist, and links the sublists.
+/// Visitor of the first walk. It adds up the weights of each sublist, and writes a link from each sublist to the next.
 struct Measure<'a, I: Index, S> {
     steps: &'a S,
     sublists: Links<'a, I>,
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
-    /// State of the walk along a sublist: (index of the sublist, sum of the weights of its visited elements).
+    /// State of the walk along a sublist: the index of the sublist, and the sum of the weights of the elements visited.
     type State = (usize, u64);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -154,14 +155,15 @@ impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
     }
 }
 
-/// Visitor of the second walk. It writes to each element the sum of the weights from there to the end of the list.
+/// Visitor of the second walk. It writes to each element the sum of the weights from this element to the end of the
+/// list.
 struct Write<'a, I: Index, S> {
     steps: &'a S,
     sublists: Links<'a, I>,
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Write<'_, I, S> {
-    /// State of the walk along a sublist: the sum to write to the next element.
+    /// State of the walk along a sublist: the sum that is written to the next element.
     type State = u64;
 
     fn begin(&self, sublist: usize) -> u64 {
@@ -177,7 +179,7 @@ impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Write<'_, I, S> {
     fn visit(&self, element: usize, sum: &mut u64) -> I {
         let (next, weight) = self.steps.step(element);
         self.steps.put(element, I::of(*sum));
-        // For elements that the list does not reach, sums are undefined and may be too small.
+        // Sums are undefined for elements that the list does not reach, so this subtraction may wrap.
         *sum = sum.wrapping_sub(weight.wide());
         next
     }

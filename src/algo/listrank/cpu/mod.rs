@@ -7,11 +7,11 @@
 //! | [`ruling_set`] | n | sublists walked concurrently (Helman and JáJá 1999) |
 //!
 //! All engines have the same contract. Before a call, `list[i]` is the successor of element `i`, or
-//! [`Index::END`](super::index::Index::END). Successors are in range, exactly one is `END`, no two are equal, and
-//! `head` is the element that is no element's successor. So the input is a list from `head`, and possibly separate
-//! cycles. If there are no cycles, `list[i]` is the rank of element `i` after the call: the number of elements behind
-//! it. Otherwise the engine returns false, and the contents of `list` are undefined; [`off_path`] finds an element on a
-//! cycle in a fresh copy of the list. For an empty list `head` is ignored.
+//! [`Index::END`](super::index::Index::END) if it has none. Successors are in range, exactly one is `END`, no two are
+//! equal, and `head` is the element that is no element's successor. So the input is a list from `head`, and possibly
+//! separate cycles. If there are no cycles, after the call `list[i]` is the rank of element `i`: the number of elements
+//! after it. If there are cycles, the engine returns false, and the contents of `list` are undefined. [`off_path`] then
+//! finds an element on a cycle in a fresh copy of the list. For an empty list `head` is ignored.
 
 mod active_sublists;
 mod cycle;
@@ -32,15 +32,13 @@ use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// Resources that the caller lends to a ranking engine.
+/// Resources that the caller of a ranking engine provides.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Number of threads.
     pub threads: usize,
-    /// Memory budget.
     pub budget: &'a Budget,
     /// Cancellation check that all threads call from time to time. An error ends the ranking.
     pub check_cancelled: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Collects the rounds of the ranking with their durations, for the report.
+    /// Collects the rounds of the ranking and their durations, for the report.
     pub rounds: &'a Rounds,
 }

@@ -1,11 +1,11 @@
-//! The ruling-set engine for lists in memory. Each thread walks many sublists (parts of the list from one ruler to the
-//! next) at the same time.
+//! Ranks lists in memory with ruling sets. A sublist is the part of a list from one ruler (selected element) to the
+//! next. Each thread walks many sublists at the same time.
 //!
 //! On two cores, 2^26 elements in random order take 0.35 to 0.6 s; [`serial`](super::serial) takes 12 s. The last pass
-//! takes 5 % of the time if the ranks of the sublists' first elements fit the second-level cache. They fit with one
-//! ruler in 512 elements. With one ruler in 256, and pairs instead of ranks, the pass takes 20 % of the time. Ranking
-//! the sublists takes less than 1 %. Two variants did not pay: 16 or 24 sublists in flight instead of 48 (a fifth
-//! slower), and prefetching into the first-level cache (as fast as into the second).
+//! takes 5 % of the time if the ranks of all sublists fit in the second-level cache, as they do with one ruler in 512
+//! elements. With one ruler in 256, and pairs in memory instead of ranks, it takes 20 % of the time. Ranking the list
+//! of sublists takes less than 1 %. Two variants are not faster: 16 or 24 sublists at a time instead of 48 take a fifth
+//! longer, and prefetching into the first-level cache takes as long as into the second.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::prefetch;
 
-/// Base-2 logarithm of the number of elements per ruler (an element at which a sublist begins).
+/// Base-2 logarithm of the number of elements per ruler. A ruler is an element at which a sublist begins.
 pub const SHIFT: u32 = 9;
 /// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
@@ -32,14 +32,14 @@ pub fn bytes(n: u64, word: u64) -> u64 {
 }
 
 /// Replaces the successors in `list` by ranks, with ruling sets. Returns false if the list has a cycle. Each thread has
-/// many cache misses in flight. (A thread that follows the whole list waits for one miss after another.) More threads
-/// take less time. See [the module](super) for the requirements on the input.
+/// many cache misses in flight, whereas a thread that follows the whole list waits for one miss after another. See [the
+/// module](super) for the requirements on the input.
 ///
 /// # Source
-/// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Any
-/// free thread takes the next sublists. The walk overwrites each element's successor with the element's sublist and its
-/// offset there, as on GPUs: Z. Wei and J. JáJá, "Optimization of linked list prefix computations on multithreaded GPUs
-/// using CUDA", IPDPS 2010.
+/// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999.
+/// Here a thread takes the next sublists whenever it is free. The walk overwrites each element's successor with the
+/// index of the element's sublist and its offset there, as in Z. Wei and J. JáJá, "Optimization of linked list prefix
+/// computations on multithreaded GPUs using CUDA", IPDPS 2010.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget; errors of `check_cancelled`.
@@ -54,7 +54,7 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
         return Ok(true);
     }
     if !packs::<I>(n, shift) {
-        // If the index of a sublist and an offset in it do not fit one cell of the list, walk the sublists twice.
+        // Walk the sublists twice if the index of a sublist and an offset in it do not fit one cell of the list.
         let reached = walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?;
         return Ok(reached.at() == n);
     }
@@ -67,36 +67,36 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
 }
 
 /// Returns the maximum number of sublists in a list of `n` elements, with one ruler in each 2^`shift` elements. A
-/// sublist with more than 2^`shift` elements is split, and its rest counts as another sublist.
+/// sublist longer than 2^`shift` elements is split, and its rest counts as another sublist.
 fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
 
-/// Returns true if the index of a sublist and an offset in it fit one cell of the list.
+/// Returns true if one cell of the list has enough bits for the index of a sublist and an offset in it.
 fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
 
-/// The walk over all elements of a list, in memory that several processes may share. It overwrites each element's
-/// successor with the element's sublist and offset, and links the sublists.
+/// Walk over the sublists of a list in memory, which several processes may share. It overwrites each element's
+/// successor with the index of the element's sublist and the offset in it, and writes a link from each sublist to the
+/// next.
 pub struct SublistWalk<'a, I: Index> {
-    /// For each element its successor; all successors are distinct. After the walk, for each element its sublist and
-    /// its offset in the sublist.
+    /// The list. Before the walk, each cell contains the successor of an element; all successors are distinct. After
+    /// the walk, it contains the index of the element's sublist and the offset in it.
     list: &'a [I::Cell],
-    /// For each sublist a pair: the index of the next sublist, and the number of elements.
+    /// For each sublist two numbers: the index of the next sublist, and the number of elements.
     links: &'a [I::Cell],
     /// Number of sublists that were started.
     taken: &'a AtomicU64,
-    /// Number of times that a sublist was split because it was longer than 2^`shift` elements.
+    /// Number of splits of sublists that are longer than 2^`shift` elements.
     fresh: &'a AtomicU64,
     rulers: Rulers,
     shift: u32,
 }
 
 impl<'a, I: Index> SublistWalk<'a, I> {
-    /// Prepares the walk over `list`, which has at least one element, with one ruler in each 2^`shift` elements.
-    /// `links` and both counters must be zero. `taken` counts started sublists, and `fresh` counts splits of long
-    /// sublists.
+    /// Prepares the walk over `list`, which has at least one element and one ruler in each 2^`shift` elements. `links`
+    /// and both counters must be zero. `taken` counts started sublists, and `fresh` counts splits of long sublists.
     pub fn new(
         list: &'a [I::Cell],
         links: &'a [I::Cell],
@@ -106,13 +106,14 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         SublistWalk { list, links, taken, fresh, rulers: Rulers::new(list.len(), shift), shift }
     }
 
-    /// Returns the number of integers that the links between sublists take, for `n` elements with one ruler in each
-    /// 2^[`SHIFT`]. Returns `None` if indices of this type are too narrow.
+    /// Returns how many integers the links between sublists take, for `n` elements with one ruler in each 2^[`SHIFT`].
+    /// Returns `None` if indices of type `I` are too narrow.
     pub fn links(n: usize) -> Option<usize> {
         packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
     }
 
-    /// Walks the sublists that no other process has taken. The walk is complete once all processes have returned.
+    /// Walks sublists that no other process has taken until none is left. The walk is complete once all processes have
+    /// returned.
     ///
     /// # Errors
     /// Errors of `check_cancelled`.
@@ -123,13 +124,14 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.check_cancelled)
     }
 
-    /// Returns the exclusive end of the sublist indices that the walk has used.
+    /// Returns the exclusive end of the sublist indices that are in use.
     fn used(&self) -> usize {
         self.rulers.blocks() + 1 + self.fresh.load(Ordering::Relaxed) as usize
     }
 
-    /// Ranks the elements of `part` after all processes have walked the list. First ranks the list of sublists, in
-    /// private memory. Returns false if the list has a cycle; the cells of the list are undefined then.
+    /// Computes the ranks of the elements in `part` after all processes have walked the list. Each process ranks the
+    /// whole list of sublists for itself, in private memory. Returns false if the list has a cycle; the cells are
+    /// undefined then.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`]; errors of `check_cancelled`.
@@ -141,10 +143,10 @@ impl<'a, I: Index> SublistWalk<'a, I> {
     }
 }
 
-/// Ranks the list of sublists from sublist `head` on, and then replaces the sublist and the offset in every cell by the
-/// rank of the element. `links` contains a pair for each sublist: the index of the next sublist, and the number of
-/// elements. `tag` extracts from a cell the index of the sublist and, in the lowest `shift` bits, the offset. Returns
-/// false if the list does not have `length` elements; the cells are undefined then.
+/// Ranks the list of sublists from sublist `head` on. Then replaces the contents of every cell by the rank of its
+/// element. `links` contains for each sublist the index of the next sublist, and its number of elements. `tag` extracts
+/// from a cell the index of the sublist and, in the lowest `shift` bits, the offset in it. Returns false if the list
+/// does not have `length` elements; the cells are undefined then.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`]; errors of `check_cancelled`.
@@ -159,7 +161,7 @@ pub fn rank_cells<I: Index>(
     if rank_links(links, I::of(head as u64), context)?.at() != length {
         return Ok(false);
     }
-    // Without the links between them, the ranks take half as much cache.
+    // Without the indices of the next sublists, the ranks of the sublists take half as much cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
@@ -179,19 +181,19 @@ pub fn rank_cells<I: Index>(
     Ok(true)
 }
 
-/// Visitor that overwrites each element's successor with the element's sublist and offset.
+/// Visitor that overwrites each element's successor with the index of the element's sublist and the offset in it.
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// First of the indices for the rests of split sublists.
+    /// First index for the rests of sublists that are split.
     first_fresh: usize,
-    /// Number of times that a sublist was split because it was longer than 2^`shift` elements.
+    /// Number of splits of sublists that are longer than 2^`shift` elements.
     fresh: &'a AtomicU64,
     shift: u32,
 }
 
 impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
-    /// State of the walk along a sublist: (index of the sublist, number of its visited elements).
+    /// State of the walk along a sublist: the index of the sublist, and the number of elements visited.
     type State = (usize, usize);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -222,7 +224,7 @@ impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
     }
 }
 
-/// A list whose elements have weight 1, and whose cells receive ranks.
+/// A list in which every element has weight 1, so that the sum of weights is a rank.
 struct Cells<'a, I: Index>(&'a [I::Cell]);
 
 impl<I: Index> WeightedList<I> for Cells<'_, I> {

@@ -1,4 +1,4 @@
-//! The serial algorithm, for short lists and for comparison.
+//! Ranks a list with one thread, for short lists and for comparison.
 
 use super::Context;
 use crate::algo::listrank::index::Index;
@@ -8,8 +8,8 @@ use crate::error::Result;
 const STRIDE: u64 = 1 << 20;
 
 /// Replaces the successors in `list` by ranks, with one thread even if `context` allows more. Returns false if the list
-/// has a cycle. The thread follows the list from `head`, writes ranks into a second array and copies them back. See
-/// [the module](super) for the requirements on the input.
+/// has a cycle. The thread follows the list from `head`, writes ranks to a second array, and copies them back to
+/// `list`. See [the module](super) for the requirements on the input.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the second array does not fit the budget; errors of `check_cancelled`.

@@ -1,4 +1,4 @@
-//! Compares the ranks that the engines compute with the known ranks of lists that were built for the test.
+//! Compares the ranks that the engines compute with the known ranks of generated lists.
 
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ fn context<'a>(
 }
 
 /// Builds successors for the elements in `places`. The first `path` of them form a list in this order. The others form
-/// cycles with the lengths `cycles`. Returns the successors and the head.
+/// cycles, whose lengths are `cycles`. Returns the successors and the head.
 fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>, u64) {
     let mut list = vec![I::END; places.len()];
     let mut link = |from: usize, to: usize| list[places[from]] = I::of(places[to] as u64);
@@ -40,7 +40,7 @@ fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>
     (list, places.first().map_or(0, |&place| place as u64))
 }
 
-/// Returns the ranks of a list from the order in which it was built, without following successors as the engines do.
+/// Returns the ranks of a list from the order in which it was built. Unlike the engines, it does not follow successors.
 fn ranks_of<I: Index>(places: &[usize]) -> Vec<I> {
     let mut ranks = vec![I::END; places.len()];
     places.iter().rev().enumerate().for_each(|(rank, &place)| ranks[place] = I::of(rank as u64));
@@ -85,7 +85,7 @@ fn all_find_cycles<I: Index>(places: &[usize], path: usize, cycles: &[usize]) {
     assert_eq!(off_path(&list, head, &budget(), &on).unwrap(), smallest);
 }
 
-/// Returns the numbers below `n` in a pseudorandom order chosen by `seed`.
+/// Returns the numbers below `n` in a pseudorandom order that depends on `seed`.
 pub fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     let mut places: Vec<usize> = (0..n).collect();
     let mut state = seed | 1;
@@ -112,8 +112,8 @@ fn lists_of_known_ranks() {
     assert_eq!(list, [2, 1, 0]);
 }
 
-/// Ranks lists with 8-bit indices. The index of a sublist and an offset fit one cell only in short lists, and the
-/// largest element index is close to `END`.
+/// Ranks lists with 8-bit indices. Only in short lists do a sublist index and an offset fit one cell. The longest list
+/// has the largest index below `END`.
 #[test]
 fn indices_up_to_the_end_of_their_type() {
     for n in (100..140).chain(240..256) {
@@ -133,14 +133,15 @@ fn cycles_are_reported_and_not_followed() {
         all_find_cycles::<u32>(&places, path, &cycles);
         all_find_cycles::<u64>(&places, path, &cycles);
     }
-    // Each element in turn becomes a cycle of one element, whether it is a ruler or not.
+    // Each element in turn becomes a cycle of one element, so that this element is a ruler in some cases and not in
+    // others.
     for alone in 0..40 {
         let places: Vec<usize> = (0..40).filter(|&place| place != alone).chain([alone]).collect();
         all_find_cycles::<u32>(&places, 39, &[1]);
     }
 }
 
-/// Ranks a list with so many sublists that the list of sublists is itself ranked by sublists.
+/// Ranks a list with so many sublists that the list of sublists is also ranked by sublists.
 #[test]
 fn many_sublists() {
     let places = shuffled(120_000, 9);
@@ -149,7 +150,7 @@ fn many_sublists() {
     assert!(rank_spaced(&mut list, head, 1, &Context { rounds: &rounds, ..context(3, &budget(), &on) }).unwrap());
     assert!(list == ranks_of::<u32>(&places));
     let taken: Vec<_> = rounds.take().into_iter().map(|round| (round.step.into_owned(), round.elements)).collect();
-    // One ruler in two elements, then one in 64 links, until few links are left. The head begins one more sublist.
+    // One ruler in two elements, then one in 64 links, until few links are left. Another sublist begins at the head.
     let [all, some] = [taken[1].1, taken[2].1];
     let names = ["walk", "add up links", "follow links", "rank links", "rank"].map(str::to_owned);
     assert_eq!(taken, names.into_iter().zip([120_000, all, some, all, 120_000]).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Pointer jumping on CPUs as published, for comparison.
+//! Ranks a list with pointer jumping on CPUs, for comparison. The method is the published one, without improvements.
 
 use super::Context;
 use crate::algo::listrank::index::Index;
@@ -9,9 +9,9 @@ use crate::error::Result;
 const STRIDE: usize = 1 << 16;
 
 /// Replaces the successors in `list` by ranks, with pointer jumping. Returns false if the list has a cycle. In every
-/// round each element adds to its distance the distance of the element it points to, and then points to that element's
-/// target. Rounds read one array and write another, so that the result of each round does not depend on the number of
-/// threads. See [the module](super) for the requirements on the input.
+/// round each element adds the distance of its target to its own distance, and then points to the target of its target.
+/// A round reads one array and writes another, so that its result does not depend on the number of threads. See [the
+/// module](super) for the requirements on the input.
 ///
 /// # Source
 /// J. C. Wyllie, "The complexity of parallel computations", Cornell University, 1979.
@@ -21,7 +21,7 @@ const STRIDE: usize = 1 << 16;
 /// `check_cancelled`.
 pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len();
-    // Pairs of an element's target and the number of steps to the target. Both share a cache line.
+    // Pairs of an element's target and the number of steps to it. A pair is in one cache line.
     let mut from = context.budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
     let mut to = context.budget.zeroed::<I>(2 * n, "pointers and distances of the next round")?;
     for (pair, &next) in from.chunks_exact_mut(2).zip(list.iter()) {
@@ -32,7 +32,7 @@ pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Re
         context.rounds.time("jump", n as u64, || jump(&from, &mut to, context))?;
         std::mem::swap(&mut from, &mut to);
     }
-    // After ⌈log2(n + 1)⌉ rounds every pointer has jumped over n elements or more. So all pointers have reached the
+    // After ⌈log2(n + 1)⌉ rounds every pointer has jumped over at least n elements. So all pointers have reached the
     // end, except on cycles.
     let mut path = true;
     for (pair, rank) in from.chunks_exact(2).zip(list.iter_mut()) {

@@ -1,5 +1,5 @@
-//! A bin in memory. A bin is a range of consecutive elements; a link leads from an element to a later one in the list
-//! and may stand for several steps.
+//! A bin in memory. A bin is a range of consecutive elements of a list. Links lead from an element to a later element
+//! of the list, and may stand for several list steps.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,28 +13,26 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use crate::store::disk_array::DiskArray;
 
-/// Arrays for the elements of one bin (a range of elements). All bins use the same arrays, one after the other.
+/// Arrays for the links of one bin (a range of elements). They are reused for one bin after another.
 pub struct BinArrays<I> {
-    /// For each element two numbers: the target of its link, and the number of list steps to the target.
+    /// For each element, the target of its link and the number of list steps to this target.
     pub cells: Buffer<I>,
-    /// For each element two numbers: its predecessor outside the bin, and the number of steps from there. Instead of a
-    /// predecessor there may be a mark: [`none`] or [`inner`].
+    /// For each element, its predecessor outside the bin and the number of steps from there. Instead of the predecessor
+    /// there may be a mark: [`none`] or [`inner`].
     pub entries: Buffer<I>,
-    /// For each chain (a path of links within the bin), the element to which its last link leads.
+    /// For each chain (a path of links within the bin), the element outside the bin to which its last link leads.
     pub exits: Buffer<I>,
-    /// First element of the bin.
     pub first: u64,
-    /// Number of elements of the bin.
     pub len: usize,
 }
 
-/// Returns the value that marks an element without a predecessor.
+/// Returns the mark of an element without a predecessor.
 #[inline(always)]
 pub fn none<I: Index>() -> I {
     I::END
 }
 
-/// Returns the value that marks an element whose predecessor is in its bin.
+/// Returns the mark of an element whose predecessor is in the same bin.
 #[inline(always)]
 pub fn inner<I: Index>() -> I {
     I::of(I::END.wide() - 1)
@@ -51,8 +49,8 @@ impl<I: Index> BinArrays<I> {
         Ok(BinArrays { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
     }
 
-    /// Reads the links of a bin. All later bins must already be eliminated. Returns false if two links lead to the same
-    /// element, or if a link leads to or from an element of an eliminated bin.
+    /// Reads the links of a bin from its files. All later bins must already be eliminated. Returns false if two links
+    /// lead to the same element, or if a link leads to or from an element of an eliminated bin.
     ///
     /// # Errors
     /// Read errors, and errors of `check_cancelled`.
@@ -90,14 +88,14 @@ impl<I: Index> BinArrays<I> {
         Ok(all_exist.into_inner() && entered.into_inner() == with.iter().sum::<u64>())
     }
 
-    /// Divides the elements of the bin into ranges, one for each thread.
+    /// Divides the elements of the bin into one range per thread.
     pub fn ranges(&self, work: &Contraction<'_>) -> Vec<Range<usize>> {
         let each = self.len.div_ceil(work.threads.max(1));
         (0..work.threads.max(1)).map(|t| (t * each).min(self.len)..((t + 1) * each).min(self.len)).collect()
     }
 }
 
-/// The arrays of a bin, shared by the threads that fill them.
+/// The arrays of a bin while threads fill them together.
 struct SharedBin<'a, I: Index> {
     cells: &'a [I::Cell],
     entries: &'a [I::Cell],
@@ -111,8 +109,8 @@ impl<I: Index> SharedBin<'_, I> {
         I::set(&self.entries[2 * i], none());
     }
 
-    /// Adds the link from `x` to `u`, which stands for `steps` list steps. Returns true if `u` is an element of the
-    /// bin.
+    /// Adds the link from element `x` to element `u`, which stands for `steps` list steps. Returns true if `u` is in
+    /// the bin.
     #[inline(always)]
     fn add(&self, x: I, u: I, steps: I) -> bool {
         let from = x.wide().wrapping_sub(self.first);
@@ -136,7 +134,7 @@ impl<I: Index> SharedBin<'_, I> {
     }
 }
 
-/// Reads the records in the first `bytes` bytes of a file with all threads, and passes them to `each`. A record
+/// Reads the records in the first `bytes` bytes of a bin file with all threads, and passes them to `each`. A record
 /// consists of `N` integers.
 fn read_links<I: Index, const N: usize>(
     name: &str,

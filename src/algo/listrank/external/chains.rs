@@ -1,5 +1,5 @@
-//! Elimination of a bin. A chain is a path of links within the bin. Each chain is replaced by one link from the element
-//! before it to the element after it.
+//! Elimination of a bin (a range of elements). A chain is a path of links within the bin. Each chain is replaced by one
+//! link from the element before the chain to the element after it.
 
 use super::bin::{BinArrays, inner, none};
 use super::contraction::Contraction;
@@ -14,9 +14,8 @@ use crate::store::disk_array::DiskArray;
 /// Number of elements that a thread processes at a time.
 const PART: usize = 1 << 14;
 
-/// Eliminates a bin other than bin 0: replaces each path of links within the bin (a chain) by a single link. Returns a
-/// fault of the list if one is found in the bin. `Some(None)` means that two elements have the same successor, but it
-/// is not known which.
+/// Eliminates a bin other than bin 0: replaces each chain of the bin by a single link. If the input is found not to be
+/// a list, returns the fault. `Some(None)` means that two elements have the same successor, but it is not known which.
 ///
 /// # Errors
 /// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].
@@ -45,7 +44,7 @@ pub fn eliminate<I: Index>(
     write_all(&cells, &arrays.cells[..2 * arrays.len], work)?;
     let requests = DiskArray::create(path(work.folder, "requests", bin), 0)?;
     write_all(&requests, &arrays.exits[..numbers], work)?;
-    // The answer for the chain that ends the list is never written, so it stays zero.
+    // The answer for the chain at the end of the list is never written, so it stays zero.
     let answers = DiskArray::create(path(work.folder, "answers", bin), (numbers * size_of::<I>()) as u64)?;
     [&cells, &requests, &answers].into_iter().try_for_each(DiskArray::sync)?;
     weighted.sync(work)?;
@@ -53,13 +52,14 @@ pub fn eliminate<I: Index>(
 }
 
 /// Assigns indices to the links that leave the bin, called exits. Exits to bin 0 come first, then exits to bins 1, 2
-/// and so on, and the end of the list last. The target in each cell is replaced by its index in the bin or, for an
-/// exit, by the bin's length plus the exit's index. Returns the number of exits to each lower bin and to the end.
+/// and so on, and the end of the list last. In each cell, the target is replaced by the target's index in the bin or,
+/// for an exit, by the bin's length plus the exit's index. Returns the number of exits to each lower bin and to the end
+/// of the list.
 fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contraction<'_>) -> Result<Vec<u64>> {
     let ranges = arrays.ranges(work);
     let (first, len) = (arrays.first, arrays.len as u64);
     let (cells, exits) = (I::shared(&mut arrays.cells), I::shared(&mut arrays.exits));
-    // The index of this bin stands for the end of the list.
+    // The index of this bin stands for exits to the end of the list.
     let target = |next: I| if next == I::END { bin as usize } else { work.sizes.bin(next.wide()) as usize };
     let inside = |next: I| next != I::END && next.wide().wrapping_sub(first) < len;
     let mut counts = gathered(work.threads, &|number| {
@@ -98,18 +98,18 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contractio
     Ok(chains)
 }
 
-/// Result of walking the chains of a bin.
+/// Result of walking all chains of a bin.
 #[derive(Default)]
 struct ChainWalkResult {
     elements: usize,
-    /// Elements without a predecessor, as (element, element after its chain, number of steps to that element). Each
-    /// thread stores at most two.
+    /// The elements without a predecessor, as (element, element after its chain, number of list steps between the two).
+    /// Each thread stores at most two.
     beginnings: Vec<(u64, Option<u64>, u64)>,
 }
 
 /// Walks all chains of a bin. Writes two numbers to the cell of each element: the bin's length plus the index of the
-/// element's chain, and the number of steps from the element to the end of the chain. Replaces each link that leads to
-/// a chain by a link to the element after the chain.
+/// element's chain, and the number of list steps to the element after the chain. Replaces each link that leads to a
+/// chain by a link to the element after the chain.
 fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contraction<'_>) -> Result<ChainWalkResult> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
@@ -147,8 +147,8 @@ fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contrac
     })
 }
 
-/// Walks the chain (a path of links within the bin) that begins at `start` twice: first to add up its steps, then to
-/// write to each element the steps from there to the end. Returns the index of the chain and its total number of steps.
+/// Walks the chain that begins at `start` twice: first to add up its list steps, then to write to each element the
+/// number of steps that are left. Returns the index of the chain and its total number of steps.
 #[inline(always)]
 fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mut usize) -> (usize, u64) {
     let cell = |i: usize| (I::get(&cells[2 * i]).at(), I::get(&cells[2 * i + 1]).wide());
@@ -174,8 +174,8 @@ fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mu
     }
 }
 
-/// Moves the recorded beginning of the list to the element after the chain that begins there. Returns false if any
-/// other element has no predecessor. In that case two elements have the same successor.
+/// Records that the remaining list begins after the chain that was its beginning. Returns false if another element has
+/// no predecessor, which means that two elements have the same successor.
 fn advance_beginning<I: Index>(
     walked: &ChainWalkResult,
     arrays: &BinArrays<I>,

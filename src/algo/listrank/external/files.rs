@@ -1,4 +1,4 @@
-//! Bin files, each of which stores data of one bin (a range of elements): paths, reading, writing, and buffers for
+//! Files that store the data of one bin (a range of elements) each: their paths, reading, writing, and buffers for
 //! appending.
 
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use crate::error::Result;
 use crate::memory::{Buffer, bytes_of, bytes_of_mut};
 use crate::store::disk_array::DiskArray;
 
-/// Names of the files of a bin. A hyphen and the index of the bin follow the name.
+/// Names of the files of a bin. In a path, a hyphen and the index of the bin follow the name.
 pub const NAMES: [&str; 6] = ["unit", "weighted", "chains", "requests", "answers", "ranks"];
 
-/// Returns the path of the file `name` of a bin.
+/// Returns the path of the file `name` of bin `bin`.
 pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
     folder.join(format!("{name}-{bin}"))
 }
 
-/// Writes integers to a file, starting at byte `at`.
+/// Writes integers to a file, from byte `at` on.
 ///
 /// # Errors
 /// Errors of [`DiskArray::write`].
@@ -29,7 +29,7 @@ pub fn write<I: Index>(file: &DiskArray, numbers: &[I], at: u64, work: &Contract
     Ok(())
 }
 
-/// Reads integers from a file, starting at byte `at`.
+/// Reads integers from a file, from byte `at` on.
 ///
 /// # Errors
 /// Errors of [`DiskArray::read`].
@@ -39,7 +39,7 @@ pub fn read<I: Index>(file: &DiskArray, numbers: &mut [I], at: u64, work: &Contr
     Ok(())
 }
 
-/// Writes integers to a file from its start on, with all threads.
+/// Writes integers to the beginning of a file, with all threads.
 ///
 /// # Errors
 /// Errors of [`DiskArray::write`] and of `check_cancelled`.
@@ -54,7 +54,7 @@ pub fn write_all<I: Index>(file: &DiskArray, numbers: &[I], work: &Contraction<'
 }
 
 /// Reads the first `numbers` integers of a file with all threads, in chunks of at most `piece` integers. Calls `each`
-/// with the index of each chunk's first integer, and with the chunk.
+/// with the index of the first integer of each chunk, and with the chunk.
 ///
 /// # Errors
 /// Errors of [`DiskArray::read`], of `check_cancelled` and of `each`; [`crate::error::Error::Limit`].
@@ -77,15 +77,15 @@ pub fn read_all<I: Index>(
     })
 }
 
-/// One file per bin, to which threads append.
+/// Files of the same name, one per bin, to which threads append.
 pub struct BinFiles {
     files: Vec<DiskArray>,
     ends: Vec<AtomicU64>,
 }
 
 impl BinFiles {
-    /// Opens or creates one file per value in `ends`. The value is the length of the file in bytes according to the
-    /// journal. Truncates each file to that length.
+    /// Opens or creates one file per bin, and truncates each to its length in `ends`. This is the length in bytes that
+    /// the journal contains.
     ///
     /// # Errors
     /// Errors of [`DiskArray::create`].
@@ -102,7 +102,7 @@ impl BinFiles {
         self.ends.iter().map(|end| end.load(Ordering::Relaxed)).collect()
     }
 
-    /// Makes everything written so far durable, with all threads.
+    /// Makes everything that was written durable, with all threads.
     ///
     /// # Errors
     /// Errors of [`DiskArray::sync`].
@@ -113,19 +113,19 @@ impl BinFiles {
     }
 }
 
-/// The buffers of one thread for all files of a [`BinFiles`].
+/// Buffers of one thread for appending to [`BinFiles`], one per file.
 pub struct BinBuffers<'a, I> {
     to: &'a BinFiles,
     work: &'a Contraction<'a>,
     memory: Buffer<I>,
     /// Capacity of each buffer, in integers.
     each: usize,
-    /// Number of integers in each buffer.
+    /// Number of integers that are in each buffer.
     used: Vec<usize>,
 }
 
 impl<'a, I: Index> BinBuffers<'a, I> {
-    /// Reserves a buffer per file, for records of `record` integers.
+    /// Reserves a buffer per file. Records have `record` integers.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
@@ -135,7 +135,7 @@ impl<'a, I: Index> BinBuffers<'a, I> {
         Ok(BinBuffers { to, work, memory, each, used: vec![0; to.files.len()] })
     }
 
-    /// Appends a record to the file of a bin.
+    /// Appends a record to the buffer of bin `bin`, and writes the buffer to the file if it is full.
     ///
     /// # Errors
     /// Errors of [`DiskArray::write`].
@@ -155,7 +155,7 @@ impl<'a, I: Index> BinBuffers<'a, I> {
         write(&self.to.files[bin], numbers, at, self.work)
     }
 
-    /// Writes the remaining records in all buffers to the files.
+    /// Writes the records that are left in the buffers to the files.
     ///
     /// # Errors
     /// Errors of [`DiskArray::write`].

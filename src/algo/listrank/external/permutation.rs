@@ -7,8 +7,8 @@ use crate::error::Result;
 /// Number of ranks that a thread adds up at a time.
 const PART: usize = 1 << 16;
 
-/// Sum of the ranks and sum of their squares, modulo 2^64. The sums of a permutation are known in advance. Damaged
-/// ranks are unlikely to have the same sums.
+/// Sum of all ranks and sum of their squares, modulo 2^64. These sums are known for a permutation. Damaged ranks are
+/// unlikely to have the same sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PowerSums {
     first: u64,
@@ -16,10 +16,11 @@ pub struct PowerSums {
 }
 
 impl PowerSums {
-    /// Returns the sums of all numbers below `length`.
+    /// Returns the sums for all numbers below `length`.
     pub fn of_all(length: u64) -> PowerSums {
         let before = length.saturating_sub(1);
-        // The products are divisible by 2 and by 6. Each divisor divides one of the factors.
+        // The product for the first sum is divisible by 2, that for the second by 6. Some factor is divisible by each
+        // divisor.
         let halved = if length.is_multiple_of(2) { [length / 2, before] } else { [length, before / 2] };
         let [a, b, c] = [halved[0], halved[1], length.wrapping_add(before)];
         let thirds = match (a % 3, b % 3) {
@@ -70,7 +71,7 @@ mod tests {
             ranks.chunks(70_000).try_for_each(|piece| sums.add(piece, 2)).expect("no refusal");
             assert_eq!(sums, PowerSums::of_all(length), "{length}");
         }
-        // Products for this length exceed 2^64, so the expected sums are computed in 128 bits.
+        // For these lengths the products exceed 2^64, so the expected sums are computed in 128 bits.
         for length in [1u64 << 33, (1 << 41) + 1, 3_000_000_000_001] {
             let (n, before) = (u128::from(length), u128::from(length) - 1);
             let known = PowerSums { first: (n * before / 2) as u64, second: (n * before * (n + before) / 6) as u64 };

@@ -1,4 +1,5 @@
-//! The second phase: computes the ranks of all bins, from the first to the last.
+//! The second phase of ranking a list with files: computes the ranks of all bins (ranges of elements), from the first
+//! to the last.
 
 use super::OrderedSink;
 use super::bin::{BinArrays, none};
@@ -13,7 +14,7 @@ use crate::algo::team::{Parts, team};
 use crate::error::{At, Error, Result};
 use crate::store::disk_array::DiskArray;
 
-/// Ranks the elements of bin 0 after all other bins were eliminated. Returns the fault of the list, if it has one.
+/// Ranks the elements of bin 0 after all other bins were eliminated. If the input is not a list, returns the fault.
 /// `Some(None)` means that two elements have the same successor.
 ///
 /// # Errors
@@ -34,7 +35,7 @@ pub fn rank_first<I: Index>(
     }
     // Without a first element, all remaining elements are on cycles.
     let Some(begin) = begin else { return Ok(Some(Some(ListFault::Cycle { element: Some(0) }))) };
-    // Bin 0 has no chains, so their memory is used for its sublists.
+    // Bin 0 has no chains, so the memory for chains is used for sublists.
     arrays.exits = work.budget.zeroed(0, "no chains")?;
     let links = &mut arrays.cells[..2 * arrays.len];
     let context = Context {
@@ -55,7 +56,7 @@ pub fn rank_first<I: Index>(
     finish(0, arrays, head, kept).map(|()| None)
 }
 
-/// Returns the smallest element of bin 0 that the list from `begin` does not reach.
+/// Returns the smallest element of bin 0 that the list from element `begin` does not reach.
 fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
     arrays.entries.fill(I::of(0));
     let mut element = I::of(begin as u64);
@@ -66,8 +67,8 @@ fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
     (0..arrays.len).find(|&i| arrays.entries[i] == I::of(0)).unwrap_or_default() as u64
 }
 
-/// Computes the ranks of an eliminated bin from the ranks of the elements that follow its chains (paths of links within
-/// the bin). The rounds of lower bins have written these ranks to the bin's `answers` file.
+/// Computes the ranks of the elements of an eliminated bin. Earlier rounds have written the ranks of the elements after
+/// its chains (paths of links within the bin) to the bin's `answers` file.
 ///
 /// # Errors
 /// Errors of [`rank_first`].
@@ -96,12 +97,12 @@ pub fn rank_next<I: Index>(bin: u64, arrays: &mut BinArrays<I>, kept: &mut State
     finish(bin, arrays, head, kept)
 }
 
-/// Returns the error for a file that contains the index of an element that does not exist.
+/// Returns the error for a damaged file that contains an index beyond the last element.
 fn damaged(work: &Contraction<'_>, name: &str, bin: u64) -> Error {
     Error::corrupt(path(work.folder, name, bin), At::File, "an index of an element that does not exist")
 }
 
-/// Reads the ranks in the file of a bin and passes them to `sink`.
+/// Reads the ranks in the `ranks` file of a bin and passes them to `sink`.
 ///
 /// # Errors
 /// Read errors, and errors of `check_cancelled` and of `sink`; [`crate::error::Error::Limit`].
@@ -119,8 +120,8 @@ pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedS
     Ok(())
 }
 
-/// Writes the ranks of a bin, which are in `arrays.entries`, to the bin's `ranks` file. Also writes the ranks that
-/// higher bins have requested to the `answers` files of these bins.
+/// Writes the ranks of a bin, which are in `arrays.entries`, to the bin's `ranks` file. Writes the ranks that higher
+/// bins have requested to their `answers` files.
 fn finish<I: Index>(bin: u64, arrays: &BinArrays<I>, head: Option<u64>, kept: &mut StateJournal<'_>) -> Result<()> {
     let (work, ranks) = (kept.work, &arrays.entries[..arrays.len]);
     answer(bin, ranks, arrays.first, kept)?;
@@ -130,12 +131,11 @@ fn finish<I: Index>(bin: u64, arrays: &BinArrays<I>, head: Option<u64>, kept: &m
     kept.note_ranked(bin, head)
 }
 
-/// Answers the requests of higher bins: writes the requested ranks of this bin's elements to the `answers` files of
-/// those bins.
+/// Writes the ranks of this bin's elements that higher bins have requested to the `answers` files of those bins.
 fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal<'_>) -> Result<()> {
     let (work, word) = (kept.work, size_of::<I>() as u64);
     let piece = work.piece::<I>(1);
-    // Ranges of requests, as (requesting bin, offset, length).
+    // Ranges of requests, as (index of the requesting bin, index of the first request, number of requests).
     let mut pieces = Vec::new();
     for asking in bin + 1..work.sizes.bins {
         let chains = &kept.now.chains[asking as usize];

@@ -1,5 +1,5 @@
-//! Writes the links of the input to bin files, one file per bin (a range of elements). A link between two bins is
-//! written to the file of the higher bin.
+//! Writes the links of a list to files, one file per bin (a range of elements). A link between two bins is written to
+//! the file of the higher bin.
 
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +14,14 @@ use crate::error::{Error, Result};
 /// Number of elements between two calls of `check_cancelled`.
 const STRIDE: usize = 1 << 16;
 
-/// The elements without a successor.
+/// Elements without a successor.
 struct Tails {
     count: AtomicU64,
-    /// The smallest such element.
+    /// The smallest element without a successor.
     first: AtomicU64,
 }
 
-/// Writes the links of the input to the bin files. Returns a fault unless exactly one element has no successor.
+/// Writes the links of the list to the bin files. Returns a fault unless exactly one element has no successor.
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `check_cancelled`; [`Error::Limit`].
@@ -29,7 +29,7 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
     let (work, sizes) = (kept.work, &kept.work.sizes);
     let unit = BinFiles::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
     let weighted = BinFiles::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
-    // Buffers that no thread of the scan uses at the moment.
+    // Buffers that no thread of the scan is using.
     let sets = Mutex::new(Vec::new());
     let (elements, tails) = (AtomicU64::new(0), Tails { count: AtomicU64::new(0), first: AtomicU64::new(u64::MAX) });
     scan(&|first, successors| {
@@ -63,8 +63,8 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
     kept.note_scan(&unit.ends(), &weighted.ends()).map(|()| None)
 }
 
-/// Adds the links of consecutive elements, beginning with element `first`, to `lines`, which are buffers for the bin
-/// files. Adds elements without a successor to `tails`.
+/// Adds the links of consecutive elements, from element `first` on, to `lines`, the buffers for the bin files. Adds
+/// elements without a successor to `tails`.
 fn add<I: Index>(
     first: u64,
     successors: &[i64],
@@ -87,8 +87,8 @@ fn add<I: Index>(
     Ok(())
 }
 
-/// Finds the smallest element that is the successor of two elements, by reading the input. Returns an internal error if
-/// there is none. Makes several passes over the input if one bit per element does not fit in memory.
+/// Finds the smallest element that is the successor of two elements, by scanning the list. Returns an internal error if
+/// there is none. Scans the list several times if one bit per element does not fit in memory.
 ///
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].

@@ -1,4 +1,5 @@
-//! The journal of a ranking with files: which rounds are finished, and the lengths of the files at that time.
+//! The journal of a ranking with files. It records which rounds are finished, and the lengths of the files after each
+//! round.
 
 use std::path::PathBuf;
 
@@ -10,23 +11,24 @@ use crate::store::durable::sync_folder;
 use crate::store::journal::{Journal, Record};
 use crate::store::replace::remove_file;
 
-/// State of a ranking after its last journal record.
+/// State of a ranking with files after its last journal record.
 #[derive(Debug, Clone, Default)]
 pub struct RankingState {
-    /// Whether all links of the input are in the bin files.
+    /// Whether all links of the list are in the bin files.
     pub scanned: bool,
-    /// Number of bins that are not eliminated yet. It is at least 1, because bin 0 is never eliminated.
+    /// Number of bins (ranges of elements) that are not eliminated yet. It is at least 1, because bin 0 is never
+    /// eliminated.
     pub left: u64,
-    /// Length in bytes of each bin's file of links that stand for one step.
+    /// For each bin, the length in bytes of its file of links that stand for one list step.
     pub unit: Vec<u64>,
-    /// Length in bytes of each bin's file of links that are stored with their number of steps.
+    /// For each bin, the length in bytes of its file of links that are stored with their number of list steps.
     pub weighted: Vec<u64>,
-    /// For each eliminated bin, the number of its chains that lead to each lower bin, and the number of its chains that
-    /// lead to the end of the list.
+    /// For each eliminated bin, the number of its chains (paths of links within the bin) that lead to each lower bin,
+    /// and to the end of the list.
     pub chains: Vec<Vec<u64>>,
     /// The first element of the list; `None` until the bin that contains it is eliminated or ranked.
     pub head: Option<u64>,
-    /// First element of the remaining list. All chains before it are eliminated.
+    /// First element of the list that remains after chains were eliminated from its beginning.
     pub current: Option<u64>,
     /// Number of list steps from the head to `current`.
     pub before: u64,
@@ -34,26 +36,25 @@ pub struct RankingState {
     pub ranked: u64,
 }
 
-/// Id of the journal record for a finished scan. The id of the record for an eliminated bin is the bin's index plus 1.
+/// Id of the journal record for a finished scan. The id for an eliminated bin is the bin's index plus 1.
 const SCANNED: u64 = 0;
-/// Id of the journal record for ranked bin 0. The id for bin `b` is larger by `b`.
+/// Id of the journal record for the ranks of bin 0. The id for the ranks of bin `b` is larger by `b`.
 const RANKED: u64 = 1 << 32;
 
-/// A ranking with its state, and the journal that stores the state.
+/// A ranking with files: its state, and the journal that stores the state.
 pub struct StateJournal<'a> {
-    /// The division of the list, and the resources of the ranking.
+    /// The division of the list into bins, and the resources of the ranking.
     pub work: &'a Contraction<'a>,
-    /// Path of the journal, in the folder of the ranking.
     path: PathBuf,
     journal: Journal,
     /// The state after the last record.
     pub now: RankingState,
-    /// Number of journal records that an earlier run left.
+    /// Number of journal records from earlier runs.
     pub found: u64,
 }
 
 impl<'a> StateJournal<'a> {
-    /// Restores the state from an earlier run of `work`, with the same key and sizes, and integers of `word` bytes.
+    /// Restores the state that an earlier run left, if it had the same key, sizes, and integers of `word` bytes.
     /// Removes files that are not needed in this state.
     ///
     /// # Errors
@@ -109,7 +110,7 @@ impl<'a> StateJournal<'a> {
         Some(())
     }
 
-    /// Appends a journal record: all links of the input are in the bin files.
+    /// Appends a journal record of a finished scan: all links of the list are in the bin files.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -117,7 +118,7 @@ impl<'a> StateJournal<'a> {
         self.note(Record::of_words(SCANNED, &[unit, weighted].concat()))
     }
 
-    /// Appends a journal record: a bin is eliminated.
+    /// Appends a journal record of an eliminated bin.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -128,7 +129,7 @@ impl<'a> StateJournal<'a> {
         self.note(Record::of_words(bin + 1, &[&head, &lengths[..], chains].concat()))
     }
 
-    /// Appends a journal record: the ranks of a bin are stored.
+    /// Appends a journal record of a bin whose ranks are stored.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -138,7 +139,7 @@ impl<'a> StateJournal<'a> {
 
     fn note(&mut self, record: Record) -> Result<()> {
         failpoint::hit("listrank.round").map_err(|e| Error::io("note a round", &self.path, e))?;
-        // A new file is durable only after its folder entry is durable.
+        // The folder is synced, because a new file is durable only after its folder entry is.
         sync_folder(&self.path)?;
         self.journal.append(std::slice::from_ref(&record))?;
         self.journal.sync()?;
@@ -146,7 +147,7 @@ impl<'a> StateJournal<'a> {
         self.tidy()
     }
 
-    /// Removes the files that are not needed in this state.
+    /// Removes the files that are not needed in the current state.
     fn tidy(&self) -> Result<()> {
         let (now, folder) = (&self.now, self.work.folder);
         for bin in 0..self.work.sizes.bins {
@@ -167,8 +168,8 @@ impl<'a> StateJournal<'a> {
     }
 }
 
-/// Encodes an optional element as a 64-bit word of a journal record. The largest value, which is no element's index,
-/// stands for `None`.
+/// Encodes an element as a 64-bit word of a journal record. `None` is encoded as the largest value, which is no
+/// element's index.
 fn word(element: Option<u64>) -> u64 {
     element.unwrap_or(u64::MAX)
 }

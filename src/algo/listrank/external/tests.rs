@@ -1,4 +1,4 @@
-//! Ranks small lists in many bins and compares the ranks with the known ranks of lists that were built for the test.
+//! Ranks small lists in many bins, and compares the ranks with the known ranks of generated lists.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::memory::Budget;
 use crate::store::disk_array::DiskArray;
 
-/// Returns the successors (-1 at the end) of a list that visits `places` in order.
+/// Returns the successors of a list that visits the elements `places` in this order. The last successor is -1.
 fn list_of(places: &[usize]) -> Vec<i64> {
     let mut list = vec![-1; places.len()];
     places.windows(2).for_each(|two| list[two[0]] = two[1] as i64);
@@ -25,7 +25,7 @@ fn ranks_of(places: &[usize]) -> Vec<u64> {
     ranks
 }
 
-/// Ranks a list that three threads scan in pieces of 7 elements. Returns the outcome and stores the ranks in `ranks`.
+/// Ranks a list that three threads scan in chunks of 7 elements. Returns the outcome, and stores the ranks in `ranks`.
 fn attempt<I: Index>(
     list: &[i64],
     sizes: BinSizes,
@@ -125,10 +125,10 @@ fn faults_name_their_elements() {
         assert_eq!(bad(&|list| list[head] = -1), tails);
         let tails = ListFault::Tails { count: 200, element: Some(0) };
         assert_eq!(bad(&|list| list.fill(-1)), tails);
-        // Changes the successor of one element at a time. It becomes an element further along the list, so that the
-        // elements between form a cycle, or the successor of another element.
+        // Changes the successor of one element to an element further along the list. Then the elements between form a
+        // cycle, or two elements have the same successor.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
-            // The list skips some elements, which become a cycle.
+            // The list skips some elements, which form a cycle.
             let cycle = &places[at / 2 + 1..=at];
             let found = bad(&|list| {
                 list[places[at / 2]] = places[at + 1] as i64;
@@ -145,7 +145,8 @@ fn faults_name_their_elements() {
     }
 }
 
-/// Checks that a ranking stopped at any cancellation check and resumed has the same result as one that is not stopped.
+/// Checks that a ranking that is stopped at any cancellation check and resumed has the same result as one that is not
+/// stopped.
 #[test]
 fn a_ranking_stopped_anywhere_resumes() {
     let places = shuffled(500, 4);
@@ -175,13 +176,13 @@ fn a_ranking_stopped_anywhere_resumes() {
     assert_eq!(resumed.into_inner(), 8);
 }
 
-/// Opens the existing files of a ranking in `bins` bins.
+/// Opens the files of a ranking in `bins` bins, which must exist.
 fn files_of(folder: &Path, bins: u64) -> Vec<DiskArray> {
     let all = files::NAMES.iter().flat_map(|name| (0..bins).map(|bin| files::path(folder, name, bin)));
     all.filter_map(|path| DiskArray::open(path, 0).ok()).collect()
 }
 
-/// Checks that bytes which a killed run wrote after its last journal record are ignored.
+/// Checks that bytes that a killed run has written after its last journal record are ignored.
 #[test]
 fn unrecorded_bytes_are_cut_off() {
     let places = shuffled(500, 6);
@@ -200,7 +201,7 @@ fn unrecorded_bytes_are_cut_off() {
     assert!(longer > 0);
     attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap().unwrap();
     assert!(ranks == ranks_of(&places));
-    // A ranking with other sizes does not use these files.
+    // A ranking with other bin sizes ignores these files.
     let other = BinSizes::of(500, 3, 64, 2);
     let Ok(found) = attempt::<u32>(&list, other, folder.path(), &|| Ok(()), &mut ranks).unwrap() else {
         panic!("a list")

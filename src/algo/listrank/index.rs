@@ -1,6 +1,6 @@
-//! Integer types that index a list, and the division of a list into shares of consecutive elements. An index has 32
-//! bits if the list is short enough, and otherwise 64. Shorter indices are faster, because moving data takes most of
-//! the time.
+//! Integer types for the elements of a list, and the division of a list into shares of consecutive elements. An index
+//! has 32 bits if the list is short enough, and otherwise 64. Ranking takes less time with short indices, because it
+//! mostly moves data.
 #![allow(unsafe_code)] // a slice of integers seen as atomic ones has no safe form yet
 
 use std::fmt::Debug;
@@ -10,28 +10,27 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::comm::SharedNumber;
 use crate::memory::Plain;
 
-/// An unsigned integer type for element indices, list ranks and step counts.
+/// An unsigned integer type for indices of list elements, ranks and numbers of steps.
 pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
-    /// The value that marks the end of the list: the largest one, which is no element's index.
+    /// The largest value, which is no element's index and marks the end of the list.
     const END: Self;
-    /// Number of bits of the type.
     const BITS: u32;
-    /// Atomic integer of the same size: a cell of memory that several threads write.
+    /// Atomic integer of the same size, for memory that several threads write.
     type Cell: SharedNumber;
 
-    /// Converts a number to the type. The number must fit the type, otherwise its higher bits are lost.
+    /// Converts a number to the type. If the number does not fit, its higher bits are lost.
     fn of(number: u64) -> Self;
 
     /// Returns the value as `u64`.
     fn wide(self) -> u64;
 
-    /// Converts the value to `usize`, to index a slice.
+    /// Converts the value to `usize`, for use as an index of a slice.
     #[inline(always)]
     fn at(self) -> usize {
         self.wide() as usize
     }
 
-    /// Views a slice as atomic cells, which several threads read and write with relaxed ordering.
+    /// Views a slice as atomic cells, which threads read and write with relaxed ordering.
     fn shared(slice: &mut [Self]) -> &[Self::Cell];
 
     /// Reads the value of a cell.
@@ -79,7 +78,7 @@ macro_rules! index {
 
 index!(u32, AtomicU32);
 index!(u64, AtomicU64);
-// An index type that is so small that tests reach its largest value.
+// An index type so small that tests reach its largest value.
 #[cfg(test)]
 index!(u8, std::sync::atomic::AtomicU8);
 
@@ -91,7 +90,8 @@ pub struct Shares {
     pub length: u64,
     /// Number of elements of every share, except that the last ones may be smaller.
     pub size: u64,
-    /// Reciprocal of `size` as a 64-bit fixed-point number, used to find the share of an element without a division.
+    /// Reciprocal of `size` as a 64-bit fixed-point number, with which the share of an element is found without a
+    /// division.
     reciprocal: u64,
 }
 

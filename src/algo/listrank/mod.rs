@@ -1,4 +1,4 @@
-//! List ranking: how many elements are behind each element of a linked list.
+//! List ranking: computes for each element of a linked list how many elements are after it.
 //!
 //! | file | contents |
 //! |---|---|

@@ -12,7 +12,7 @@ use crate::formats::Signals;
 use crate::list::List;
 use std::time::Instant;
 
-/// Returns the GPU version of the method in `table`; `None` if the method runs only on CPUs.
+/// Returns the method in `table` as a GPU method; `None` if it runs only on CPUs.
 pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     match table.method {
         Method::Serial => None,
@@ -21,8 +21,8 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     }
 }
 
-/// Returns the size in bytes of the host memory for the ranks of a trial on a GPU, without the memory that reading
-/// takes. A list without random access is first read into the memory for ranks.
+/// Returns the host memory in bytes for the ranks of a trial on a GPU, without the memory for reading. A list without
+/// random access is first read into the memory for ranks.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
     length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
 }
@@ -88,7 +88,7 @@ pub(super) fn rank<I: Index>(
     Ok(Trial { output, details, seconds })
 }
 
-/// Copies the successors to the GPU: directly if the input has random access, otherwise through the host memory
+/// Copies the successors to the GPU: directly if the input has random access, otherwise by way of the host memory
 /// `cells`.
 fn fill<I: Index>(on_gpu: &mut ListOnGpu<'_, I>, list: &List, cells: &[I::Cell], threads: usize) -> Result<()> {
     let successor = |value: i64| u64::try_from(value).map_or(I::END, I::of);

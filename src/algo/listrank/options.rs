@@ -1,4 +1,4 @@
-//! Options in the job table `[listrank]`.
+//! The options in the job table `[listrank]`.
 
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ListRank {
     /// The ranking method. All methods compute the same ranks.
     pub method: Method,
-    /// The end from which ranks are counted.
+    /// The end of the list from which ranks are counted.
     pub order: RankOrder,
 }
 
@@ -33,7 +33,7 @@ pub enum Method {
     /// The fastest method for the length of the list and the device.
     #[default]
     Auto,
-    /// Serial ranking: one thread follows the list.
+    /// Serial: one thread follows the list.
     Serial,
     /// Pointer jumping (Wyllie 1979).
     Wyllie,
@@ -47,9 +47,10 @@ const METHODS: [(&str, Method); 4] =
     [("auto", Method::Auto), ("serial", Method::Serial), ("wyllie", Method::Wyllie), ("ruling-set", Method::RulingSet)];
 
 impl Method {
-    /// Returns the method that ranks a list of `length` elements on CPUs: chooses one if this is [`Method::Auto`].
+    /// Returns the method that ranks a list of `length` elements on CPUs. [`Method::Auto`] is replaced by another
+    /// method.
     pub(crate) fn on_cpu(self, length: u64) -> Method {
-        // For shorter lists, starting threads takes longer than ranking with one thread.
+        // For shorter lists, starting threads takes longer than ranking on one thread.
         const FEW: u64 = 1 << 14;
         match self {
             Method::Auto if length < FEW => Method::Serial,
@@ -68,9 +69,9 @@ impl Method {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankOrder {
-    /// The rank of an element is the number of elements behind it: 0 at the tail.
+    /// From the tail: the rank of an element is the number of elements after it.
     #[default]
     Successors,
-    /// The rank of an element is the number of elements before it: 0 at the head.
+    /// From the head: the rank of an element is the number of elements before it.
     FromHead,
 }

@@ -13,35 +13,35 @@ pub(super) const COLUMNS: &[About] =
 /// The result of ranking a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRankOutput {
-    /// Number of elements.
+    /// Number of elements of the list.
     pub length: u64,
     /// The first element, which is no element's successor; `None` for an empty list.
     pub head: Option<u64>,
-    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64. The ranks are counted from the end of the
+    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements `i`, modulo 2^64. Ranks are counted from the end of the
     /// list that the options select.
     pub checksum: u64,
 }
 
-/// Method, times and traffic of a ranking.
+/// Method, times and disk traffic of a ranking.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ListRankDetails {
     /// Name of the method by which the list was ranked.
     pub method: Cow<'static, str>,
-    /// Number of bytes that ranking read from disk and wrote to disk, excluding the input and the rank column.
+    /// Number of bytes that ranking read from disk and wrote to disk, without the input and the rank column.
     pub bytes: u64,
     /// Duration of each phase, in seconds.
     pub phases: Phases,
-    /// The rounds of the ranking. If there are several processes, these are the rounds of MPI rank 0. A resumed trial
-    /// contains only the rounds since it resumed.
+    /// The rounds of the ranking, or with several processes those of MPI rank 0. If a trial was resumed, earlier rounds
+    /// are missing.
     pub rounds: Vec<Round>,
 }
 
 /// Durations of the phases of a trial, in seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Phases {
-    /// Time to read the list, in seconds. If a GPU ranks the list, this includes copying it to GPU memory.
+    /// Time to read the list, in seconds. If a GPU ranks the list, this includes copying the list to GPU memory.
     pub read: f64,
-    /// Time to check that the successors form a list, in seconds; 0 if they are checked while they are read.
+    /// Time to check that the successors form a list, in seconds; 0 if reading includes this check.
     pub check: f64,
     /// Time to rank the list, in seconds.
     pub rank: f64,
@@ -49,5 +49,5 @@ pub struct Phases {
     pub fetch: f64,
 }
 
-/// A trial of list ranking: its result and its details.
+/// A trial of list ranking: its result, and its method and times.
 pub(super) type Ranked = Trial<ListRankOutput, ListRankDetails>;

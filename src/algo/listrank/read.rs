@@ -1,4 +1,4 @@
-//! Reads a list into memory and checks its successors. It does not detect cycles; ranking does.
+//! Reads a list into memory and checks its successors, but does not detect cycles. Ranking detects them.
 
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
@@ -8,11 +8,11 @@ use crate::list::List;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A list in memory.
+/// A list in memory: its successors and its head.
 pub struct LoadedList<I: Index> {
     /// The successor of each element; [`Index::END`] for the last element.
     pub successors: Buffer<I>,
-    /// The first element, which is no element's successor; 0 in an empty list.
+    /// The first element, which is no element's successor; 0 if the list is empty.
     pub head: u64,
 }
 
@@ -37,8 +37,8 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Lo
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
     let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
     let marks = u64::shared(&mut marks);
-    // Sum of all successors, number of elements without a successor, smallest such element, and smallest element that
-    // is the successor of two elements.
+    // Sum of all successors, number of elements without a successor, smallest of these, and smallest element that is
+    // the successor of two elements.
     let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
     let (tail, twice) = (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX));
     let cells = I::shared(&mut successors);
@@ -78,8 +78,8 @@ pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0
 }
 
-/// Returns the head of a list of `length` elements: the sum of all elements minus `sum`, which is the sum of all
-/// successors modulo 2^64. If the input is not a list, the result is an arbitrary number.
+/// Returns the head of a list of `length` elements. It is the sum of all elements minus the sum of all successors,
+/// which is `sum` modulo 2^64. If the input is not a list, the result is meaningless.
 pub fn head(length: u64, sum: u64) -> u64 {
     let all = u128::from(length) * u128::from(length.saturating_sub(1)) / 2;
     (all as u64).wrapping_sub(sum)

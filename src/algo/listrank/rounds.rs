@@ -1,4 +1,4 @@
-//! The rounds of a ranking with their sizes and times, for the report.
+//! The rounds of a list ranking with their sizes and times, for the report.
 
 use crate::error::Result;
 use parking_lot::Mutex;
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Instant;
 
-/// A round of ranking: a pass over all elements, or over all links between sublists.
+/// A round of list ranking: a pass over all elements, or over all links between sublists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// Name of the round, such as a walk or a jump.
     pub step: Cow<'static, str>,
     /// Number of elements, or of links between sublists, that the round processes.
     pub elements: u64,
-    /// Duration in seconds.
+    /// Duration of the round in seconds.
     pub seconds: f64,
 }
 
-/// The rounds of a trial, in the order in which they ended.
+/// The rounds of a trial of list ranking, in the order in which they ended.
 #[derive(Debug, Default)]
 pub struct Rounds(Mutex<Vec<Round>>);
 
 impl Rounds {
-    /// Calls `work`, which does the work of a round. If `work` succeeds, adds the round to the list with its duration.
+    /// Runs a round by calling `work`. If `work` succeeds, records the round and its duration.
     ///
     /// # Errors
     /// Errors of `work`.
@@ -34,7 +34,7 @@ impl Rounds {
         Ok(value)
     }
 
-    /// Returns the rounds so far and clears the list.
+    /// Returns the recorded rounds and removes them.
     pub fn take(&self) -> Vec<Round> {
         std::mem::take(&mut self.0.lock())
     }

@@ -1,11 +1,12 @@
-//! Checks ranks against successors in one streaming pass, with only a buffer per thread in memory.
+//! Checks list ranks against successors in one pass over both, with only a buffer per thread in memory.
 //!
 //! Ranks are correct if three conditions are met. The tail has rank 0. The rank of any other element is one more than
-//! the rank of its successor. No two elements have the same successor. Then the head has rank N - 1. The conditions are
-//! met if two multisets of pairs are the same. The first contains (successor of i, (rank of i) - 1) for all elements i
-//! but the tail. The second contains (j, rank of j) for all elements j but the head. For each multiset, 128-bit hashes
-//! of all pairs are added up, with a new random key in each run. Then the two sums are compared. Different multisets
-//! have equal sums with a probability of 2^-128, and the order of the elements does not matter.
+//! the rank of its successor. No two elements have the same successor. Then the head has rank N - 1, where N is the
+//! number of elements. The conditions are met if two multisets of pairs are the same. The first contains (successor of
+//! i, rank of i minus 1) for all elements i except the tail. The second contains (j, rank of j) for all elements j
+//! except the head. For each multiset, 128-bit hashes of all pairs are added up, with a new random key in each run.
+//! Then the two sums are compared. Different multisets have equal sums with a probability of 2^-128, and the order of
+//! the elements does not matter.
 
 use crate::algo::listrank::options::{ListRank, RankOrder};
 use crate::algo::listrank::output::ListRankOutput;
@@ -21,7 +22,7 @@ use std::hash::BuildHasher;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// Checks the ranks that a job wrote.
+/// Verifies the ranks that a job wrote.
 ///
 /// # Errors
 /// Errors of reporting; [`crate::Error::Stopped`]. Wrong ranks are reported to `verdict`.
@@ -43,7 +44,7 @@ pub(super) fn verify(
     verdict.note("listrank", file.and_then(|file| check(table, list, &results.workdir.join(file), found)))
 }
 
-/// State of the pass over all successors and ranks.
+/// State of the pass over all successors and ranks of a list.
 struct RankPass<R> {
     ranks: R,
     next: u64,
@@ -65,7 +66,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
     let pass = RankPass {
         ranks: column::<i64>(file, ["id", "rank"], n, RowId::Number)?,
         next: 0,
-        // The key is random, so no program that writes ranks can predict it.
+        // The key is random, so that no program that writes ranks can predict the hashes.
         key: RandomState::new().hash_one(n),
         difference: 0,
         checksum: Checksum::at(0),
@@ -83,7 +84,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
         more?;
     }
     if let Some(head) = pass.head {
-        // The head is no element's successor.
+        // The second sum lacks the pair of the head, because the head is no element's successor.
         pass.difference = pass.difference.wrapping_add(pass.hash(head, n - 1));
     }
     if (pass.tails, pass.head.is_some()) != (u64::from(n > 0), n > 0) || pass.difference != 0 {
@@ -100,7 +101,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
 }
 
 impl<R: Iterator<Item = Result<i64>>> RankPass<R> {
-    /// Checks the ranks of the next elements, from element `first` on, against the `successors` of these elements.
+    /// Checks the ranks of consecutive elements, from element `first` on, against their `successors`.
     fn take(&mut self, order: RankOrder, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
         let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
         if first != self.next {

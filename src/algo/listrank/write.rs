@@ -1,4 +1,4 @@
-//! Writes the column of ranks in the order of elements, and computes its checksum.
+//! Writes the column of list ranks in the order of elements, and computes its checksum.
 
 use crate::algo::Run;
 use crate::algo::listrank::options::RankOrder;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Number of elements whose checksum a thread computes at a time.
 const PART: usize = 1 << 16;
 
-/// Checksum of ranks: `rank(i) * (i mod 1000003 + 1)` summed over all elements, modulo 2^64.
+/// Checksum of ranks: the sum of `rank(i) * (i mod 1000003 + 1)` over all elements `i`, modulo 2^64.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Checksum {
     sum: u64,
@@ -21,7 +21,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The modulus 1000003 in the factors of the checksum.
+    /// The number 1000003 in the definition of the checksum.
     const FACTORS: u64 = 1_000_003;
 
     /// Starts a checksum of the ranks from element `first` on.
@@ -36,27 +36,26 @@ impl Checksum {
         self.sum = self.sum.wrapping_add(rank.wrapping_mul(self.factor));
     }
 
-    /// Returns the sum so far.
+    /// Returns the checksum of the ranks that were added.
     pub fn sum(self) -> u64 {
         self.sum
     }
 }
 
-/// The column `rank` of a list while it is written.
+/// The column `rank` of a list, to which ranks are appended.
 pub struct Ranks {
-    /// The column file; `None` except on MPI rank 0 in the last trial, whose results are stored.
+    /// The column file, which only MPI rank 0 has, and only in the last trial.
     column: Option<Column<i64>>,
     order: RankOrder,
     length: u64,
-    /// Number of elements whose ranks were appended.
+    /// Number of ranks that were appended.
     pushed: u64,
     /// Checksum of the ranks that were appended.
     sum: u64,
 }
 
 impl Ranks {
-    /// Starts the rank column of a list of `length` elements. The column is written only in the last trial, by MPI rank
-    /// 0.
+    /// Begins the rank column of a list of `length` elements. It is written only in the last trial, by MPI rank 0.
     ///
     /// # Errors
     /// Disk errors.
@@ -67,8 +66,8 @@ impl Ranks {
     }
 
     /// Appends the ranks of the next elements with `threads` threads. `successors` contains for each element the number
-    /// of elements behind it, and `wide` converts that number to `u64`. Calls `written` with the number of elements in
-    /// each chunk that a thread appends.
+    /// of elements after it, and `wide` converts that number to `u64`. Calls `written` after each chunk, with its
+    /// number of elements.
     ///
     /// # Errors
     /// Disk errors; [`crate::Error::Stopped`].
@@ -114,7 +113,7 @@ impl Ranks {
         Ok(())
     }
 
-    /// Writes the ranks of all elements of a list. `successors` contains for each element the number of elements behind
+    /// Writes the ranks of all elements of a list. `successors` contains for each element the number of elements after
     /// it. Returns the result of the ranking. Only MPI rank 0 may call this.
     ///
     /// # Errors

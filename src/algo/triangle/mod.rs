@@ -25,8 +25,8 @@
 //! # Data volume and times on CPUs
 //! A Kronecker graph of scale 22 (2^22 vertices) with 16 edges per vertex has 7.2e9 wedges. 5.6e9 of them are between
 //! hubs and are tested 512 at a time, in a bit matrix of 17 MB. The other 1.6e9 are looked up one by one in a bitmap of
-//! 512 KiB per thread, which stays in the L2 cache, while the heads are read from memory (6 GB). Counting times with 16
-//! edges per vertex, which `cargo bench --bench triangle` measures:
+//! 512 KiB per thread, which stays in the L2 cache, while the heads are read from memory (6 GB). `cargo bench --bench
+//! triangle` generates such graphs and counts their triangles. Counting times with 16 edges per vertex:
 //!
 //! | machine | program | scale 20 | scale 22 |
 //! |---|---|---|---|

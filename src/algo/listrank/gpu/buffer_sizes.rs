@@ -1,24 +1,25 @@
-//! Sizes of the GPU memory that ranking takes in addition to a list. The cost model and the ranking call the same
-//! functions. A splitter is an element at which a sublist begins.
+//! Sizes of the GPU memory for ranking a list. The cost model and the ranking call the same functions. A splitter is an
+//! element at which a sublist begins.
 
 use super::index::{PART_BITS, most_numbers};
 use crate::algo::listrank::index::Index;
 use crate::gpu::slice_bytes;
 
-/// Number of 32-bit counters that the kernels use.
+/// Number of 32-bit counters that the kernels of list ranking use.
 pub(super) const COUNTERS: u64 = 2;
-/// Number of 64-bit words in the result of a check.
+/// Number of 64-bit words in the result of the check of a list.
 pub(super) const FOUND: u64 = 8;
 
-/// Number of successors that one pass of the check covers. The bits for them take 16 MiB and stay in the cache.
+/// Number of successors that one pass of the check covers. The pass has a bit for each of them, which takes 16 MiB and
+/// stays in the cache.
 pub(super) const SEEN: u64 = 1 << 27;
-/// Minimum length of lists with a wide spacing of splitters (elements at which sublists begin). Shorter lists have more
-/// splitters, so that all threads have sublists (1e7 elements take 1.16 ms, not 1.73).
+/// Minimum length of lists with few splitters (elements at which sublists begin). Shorter lists have more splitters, so
+/// that all threads have sublists. This reduces the time for 1e7 elements from 1.73 to 1.16 ms.
 const MANY: u64 = 1 << 28;
-/// Base-2 logarithm of the widest spacing of splitters. Long lists need a wider spacing, because the index of every
-/// part of a sublist must fit a word.
+/// Base-2 logarithm of the largest number of elements per splitter. Long lists have fewer splitters, because the index
+/// of every part of a sublist must fit a word.
 const WIDEST: u32 = 16;
-/// Maximum number of elements for 32-bit indices. One more value marks the end of the list.
+/// Maximum number of elements with 32-bit indices, one value of which marks the end of the list.
 const MOST_NARROW: u64 = u32::MAX as u64 - 1;
 
 /// A method by which a GPU ranks a list.
@@ -27,32 +28,33 @@ pub enum GpuMethod {
     /// Ruling sets: sublists between splitters are walked concurrently. Then the list of sublists is ranked (Wei and
     /// JáJá, IPDPS 2010).
     RulingSet,
-    /// Pointer jumping: every element jumps to the successor of its successor until all have reached the end (Wyllie,
-    /// 1979).
+    /// Pointer jumping: every element points to its successor, then to the successor of that, and so on, until all
+    /// point to the end (Wyllie, 1979).
     Wyllie,
 }
 
-/// Sizes of the memory that a method needs to rank a list.
+/// Sizes of the GPU memory that a method takes to rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RankingBufferSizes {
     pub method: GpuMethod,
-    /// Base-2 logarithm of the spacing of splitters, in elements.
+    /// Base-2 logarithm of the number of elements per splitter.
     pub shift: u32,
-    /// Number of sublists, including the sublist of the head.
+    /// Number of sublists, including the one that begins at the head.
     pub sublists: u64,
-    /// Maximum number of parts of sublists. A long sublist is split into several parts.
+    /// Maximum number of parts of sublists. Long sublists are split into several parts.
     pub parts: u64,
-    /// Memory in bytes that ranking by this method takes in addition to the list.
+    /// GPU memory in bytes that ranking takes in addition to the list.
     pub extra: u64,
 }
 
 impl RankingBufferSizes {
-    /// Plans memory for `n` elements with one splitter in 2^`shift` elements. Widens the spacing if the indices of the
-    /// parts of sublists would not fit the index type. Returns `None` if the method can't rank so many elements.
+    /// Plans memory for `n` elements with one splitter in 2^`shift` elements. Uses fewer splitters if the indices of
+    /// the parts of sublists would not fit the index type. Returns `None` if the method can't rank so many elements.
     pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingBufferSizes> {
         match method {
             GpuMethod::Wyllie => (n <= MOST_NARROW && I::BITS == 32).then(|| {
-                // The 64-bit words take twice as much memory as the successors. The last words overlap the successors.
+                // The 64-bit words take twice as much memory as the successors. The successors are at the end of the
+                // words' memory.
                 let extra = slice_bytes::<u32>(n);
                 RankingBufferSizes { method, shift: 0, sublists: 0, parts: 0, extra }
             }),
@@ -65,29 +67,29 @@ impl RankingBufferSizes {
         }
     }
 
-    /// Returns the GPU memory in bytes that ranking `n` elements takes, including the list.
+    /// Returns the GPU memory in bytes for ranking `n` elements, including the list.
     pub fn bytes<I: Index>(&self, n: u64) -> u64 {
         small_bytes() + slice_bytes::<I>(n) + self.extra.max(slice_bytes::<u32>(seen_words(n)))
     }
 }
 
-/// Returns the base-2 logarithm of the spacing of splitters in a list of `n` elements.
+/// Returns the base-2 logarithm of the number of elements per splitter in a list of `n` elements.
 pub(super) fn spacing(n: u64) -> u32 {
     if n < MANY { 6 } else { 8 }
 }
 
-/// Returns the constant part of the GPU memory in bytes, which does not depend on the length of the list.
+/// Returns the part of the GPU memory in bytes that does not depend on the length of the list.
 pub(super) fn small_bytes() -> u64 {
     slice_bytes::<u64>(FOUND) + slice_bytes::<u32>(COUNTERS)
 }
 
-/// Returns the number of 32-bit words in a bitmap of the successors that one pass of the check covers.
+/// Returns the number of 32-bit words of the bitmap in which one pass of the check marks successors.
 pub(super) fn seen_words(n: u64) -> u64 {
     n.min(SEEN).div_ceil(32)
 }
 
 /// Returns the size in bytes of an index for ranking a list of `n` elements on a GPU: 4 if all indices that `method`
-/// uses fit 32 bits, else 8.
+/// uses have at most 32 bits, else 8.
 pub fn index_bytes(n: u64, method: GpuMethod) -> u64 {
     if RankingBufferSizes::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
 }
@@ -128,7 +130,7 @@ mod tests {
             let sizes = RankingBufferSizes::of::<u32>(n, GpuMethod::RulingSet, spacing(n)).expect("wider spacing");
             assert!(sizes.shift > spacing(n) && sizes.parts <= 1 << 24, "{sizes:?}");
         }
-        // The longest lists have more parts than there are 24-bit indices.
+        // The longest lists have more parts of sublists than there are 24-bit indices.
         assert_eq!([4_000_000_000, MOST_NARROW, 1 << 32].map(|n| index_bytes(n, GpuMethod::RulingSet)), [4, 8, 8]);
         assert_eq!([0, MOST_NARROW, MOST_NARROW + 1].map(|n| index_bytes(n, GpuMethod::Wyllie)), [4, 4, 8]);
         assert_eq!(least_bytes(1 << 34, GpuMethod::RulingSet), None);

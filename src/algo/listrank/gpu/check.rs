@@ -1,4 +1,4 @@
-//! Checks on the GPU that successors form a list, apart from cycles.
+//! Checks on a GPU that successors form a list, except that there may be cycles apart from it.
 #![allow(unsafe_code)] // kernel launches
 
 use super::ListOnGpu;
@@ -11,7 +11,7 @@ use crate::process::signals;
 
 const NONE: u64 = u64::MAX;
 
-/// Checks all successors and finds the head of the list. Returns the faults of the list, but does not look for cycles.
+/// Checks all successors and finds the head of the list. Returns the faults of the list, but does not detect cycles.
 pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>) -> Result<Vec<ListFault>> {
     let kernel = gpu.kernel_by_width(["check_list", "check_list_wide"])?;
     let queue = &gpu.workspace.queue;

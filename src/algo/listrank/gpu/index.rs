@@ -5,18 +5,18 @@ use super::{HEADER, TEXT};
 use crate::algo::listrank::index::Index;
 use crate::gpu::{DeviceSlice, constant};
 
-/// Number of bits for the length of a sublist in its 64-bit word, which also contains the index of the next sublist.
+/// Number of bits of a sublist's length in a 64-bit word, which also contains the index of the next sublist.
 pub(super) const LENGTH_BITS: u32 = constant(HEADER, "LENGTH_BITS");
-/// Base-2 logarithm of the maximum number of elements in a part of a sublist. A longer sublist has several parts.
+/// Base-2 logarithm of the maximum number of elements in a part of a sublist. Longer sublists have several parts.
 pub(super) const PART_BITS: u32 = constant(TEXT, "PART_BITS");
 
-/// Returns the size of an index in 32-bit words.
+/// Returns the number of 32-bit words of an index.
 pub(super) const fn words_per_index<I: Index>() -> u64 {
     I::BITS as u64 / 32
 }
 
-/// Returns the maximum number of parts of sublists. The index of a part and an offset in it must together fit a value
-/// of type `I`. The index of a part and a length must together fit a 64-bit word.
+/// Returns the maximum number of parts of sublists. The index of a part and an offset in it must fit one value of type
+/// `I`. The index of a part and a length must fit one 64-bit word.
 pub(super) fn most_numbers<I: Index>() -> u64 {
     if I::BITS == 32 { 1 << (32 - PART_BITS) } else { (1 << (64 - LENGTH_BITS)) - 1 }
 }

@@ -1,5 +1,5 @@
-//! Pointer jumping on a GPU (Wyllie, The Complexity of Parallel Computations, 1979), for the elements of a list or for
-//! its sublists.
+//! Pointer jumping on a GPU (Wyllie, The Complexity of Parallel Computations, 1979). It ranks the elements of a list,
+//! or the sublists of a list.
 #![allow(unsafe_code)] // kernel launches
 
 use super::ListOnGpu;
@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use crate::process::signals;
 
-/// Ranks a list by pointer jumping for every element. A 64-bit word contains an element's pointer and distance. Returns
-/// the number of elements from the head to the end of the list, or 0 if the end is not reached.
+/// Ranks a list by pointer jumping from every element. A 64-bit word contains an element's pointer and its distance to
+/// the target. Returns the number of elements from the head to the end of the list, or 0 if the end is not reached.
 pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
     gpu.rounds.time("make words", gpu.length, || {
@@ -24,14 +24,14 @@ pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
     Ok(if next == u64::from(u32::MAX) { distance + 1 } else { 0 })
 }
 
-/// Runs rounds of pointer jumping until all pointers reach the end of the list. Pointers on a cycle never reach it, so
-/// the number of rounds is at most the number that a list without cycles needs.
+/// Runs rounds of pointer jumping until all pointers have reached the end of the list. Pointers on a cycle never reach
+/// it, so there are at most as many rounds as a list without cycles needs.
 pub(super) fn jump_all<I: Index>(gpu: &ListOnGpu<'_, I>, name: &'static str, words: DeviceSlice<u64>) -> Result<()> {
     let step = if name == "jump_sublists" { "jump links" } else { "jump" };
     let kernel = gpu.kernel(name)?;
     let queue = &gpu.workspace.queue;
     let is_left = gpu.counters.part(0..1);
-    // Each round doubles the distance. One more round detects that all pointers have reached the end.
+    // Each round doubles the distances. One more round finds out that all pointers have reached the end.
     for _ in 0..=u64::BITS - words.len().leading_zeros() {
         signals::check()?;
         let mut left = [0];
@@ -50,8 +50,8 @@ pub(super) fn jump_all<I: Index>(gpu: &ListOnGpu<'_, I>, name: &'static str, wor
     Ok(())
 }
 
-/// Converts the successors, which are in the second half of the memory, to 64-bit words from its start on. Each step
-/// converts half of the remaining successors. Their words overwrite only successors that are already converted.
+/// Converts successors to 64-bit words. The successors are in the second half of the words' memory. Each step converts
+/// half of the successors that are left, from the start on. Their words overwrite only converted successors.
 fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Result<()> {
     let kernel = gpu.kernel("words_of_elements")?;
     let queue = &gpu.workspace.queue;
@@ -67,8 +67,8 @@ fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Resu
     Ok(())
 }
 
-/// Extracts the distances from all words and packs them at the start of the same memory. Each step doubles the number
-/// of distances, which overwrite only words that are already read.
+/// Extracts the distance from each word, and packs the distances at the start of the words' memory. Each step doubles
+/// the number of distances. They overwrite only words whose distances are already extracted.
 fn keep_distances<I: Index>(gpu: &mut ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Result<()> {
     let kernel = gpu.kernel("ranks_of_words")?;
     let queue = &gpu.workspace.queue;

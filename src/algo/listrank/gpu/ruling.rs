@@ -11,7 +11,8 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
 const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 const NO_NEXT: u64 = u64::MAX >> LENGTH_BITS;
 
-/// Kernel argument that describes a list divided into sublists. The layout must match the kernels' struct.
+/// Kernel argument that describes a list divided into sublists. Its layout must match the struct in the kernels'
+/// source.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Sublists {
@@ -37,8 +38,8 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
     Ok(in_list)
 }
 
-/// Writes the rank of each element to its cell. Before the call, the cell contains the index of a part of a sublist,
-/// and the element's offset in that part.
+/// Replaces the contents of each element's cell by the rank of the element. Before, the cell contains the index of a
+/// part of a sublist, and the element's offset in that part.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
@@ -54,14 +55,14 @@ fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: Devi
     queue.finish()
 }
 
-/// Walks all sublists. Replaces every successor by the index of a part of a sublist and the element's offset in the
-/// part. Writes a word for every part: its length and the index of the next part. Returns the exclusive end of the part
+/// Walks all sublists. Replaces every successor by the index of a part of a sublist and the element's offset in it.
+/// Writes a word for every part: its length and the index of the next part. Returns the exclusive end of the part
 /// indices in use.
 fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
     let queue = &gpu.workspace.queue;
     let counters = gpu.counters.part(0..2);
     queue.fill(words, 0xff)?;
-    // Further parts of sublists get the indices after those of the sublists.
+    // The indices of further parts of sublists follow those of the sublists.
     queue.write(&[0, gpu.sizes.sublists as u32], counters)?;
     let kernel = gpu.kernel_by_width(["walk_sublists", "walk_sublists_wide"])?;
     let arguments = (sublists(gpu, words, head), gpu.list.address());
@@ -77,19 +78,19 @@ fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64
     Sublists { length: gpu.length, head, words: words.address(), counters, shift, most }
 }
 
-/// Returns a launch grid that fills the GPU, or one with a thread per sublist if there are fewer sublists.
+/// Returns a launch grid that fills the GPU, or has a thread per sublist if there are fewer sublists.
 fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
     let most = kernel.blocks_at_once(THREADS, 0)?;
     let enough = gpu.sizes.sublists.div_ceil(u64::from(THREADS));
     Ok(Grid { blocks: enough.min(u64::from(most)) as u32, threads: THREADS, shared: 0 })
 }
 
-/// Replaces the length in each part's word by the number of elements from the part's start to the end of the list.
-/// Returns that number for the head, or 0 if the list from the head has no end.
+/// Replaces the length in the word of each part by the number of elements from the start of the part to the end of the
+/// list. Returns this number for the head, or 0 if the list from the head has no end.
 fn rank_sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
     jump_all(gpu, "jump_sublists", words)?;
-    // If the head is the splitter of its block, its sublist has the index of the block. Otherwise its sublist is the
-    // last one.
+    // If the head is the splitter of its block, its sublist has the index of the block. Otherwise it is the last
+    // sublist.
     let by_head = gpu.sizes.sublists - 1;
     let block = head >> gpu.sizes.shift;
     for number in [by_head, block] {

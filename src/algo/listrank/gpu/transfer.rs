@@ -1,4 +1,4 @@
-//! Copies successors to the GPU and ranks to the host, with all threads, through buffers of pinned memory.
+//! Copies successors to a GPU and ranks to the host, with all threads, through buffers of pinned memory.
 
 use super::index::{as_words, indices, indices_mut, words_per_index};
 use super::{ListOnGpu, RankSink, SuccessorSource};
@@ -9,8 +9,8 @@ use crate::process::signals;
 use crate::process::threads::on_threads;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of pinned buffers that a thread fills per fetch. It is large, because the thread waits twice per fetch: for
-/// the first copy and for the last.
+/// Number of pinned buffers that a thread fills per fetch of ranks. A thread waits twice per fetch, for the first copy
+/// and for the last, so fetches are large.
 const SLOTS: u64 = 16;
 
 /// Copies all successors from `source` to the GPU, with all threads.
@@ -22,7 +22,7 @@ pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: SuccessorSource
     })
 }
 
-/// Copies all ranks from the GPU and passes them to `take`, with all threads. After an error no thread starts another
+/// Copies all ranks from the GPU and passes them to `take`, with all threads. After an error no thread begins another
 /// fetch.
 pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>) -> Result<()> {
     let (list, next, length) = (gpu.list, AtomicU64::new(0), gpu.length);

@@ -22,21 +22,21 @@ use crate::algo::listrank::options::Method;
 use crate::comm::MessageLimits;
 use parking_lot::{Mutex, MutexGuard};
 
-/// The reason why the processes could not rank a list.
+/// Reason why processes could not rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankFault {
-    /// The input is not a list: successors repeat, there are cycles, or there is not exactly one tail.
+    /// The input is not a list: elements have the same successor, there are cycles, or there is not exactly one tail.
     List,
-    /// The indices of sublists do not fit the index type, but would fit a wider one.
+    /// Indices of sublists do not fit the index type, but would fit a wider one.
     Numbers,
 }
 
-/// Maximum number of 32-bit words in a message. For larger messages the allocator would request memory from the kernel
+/// Maximum number of 32-bit words in a message. For larger messages, the allocator would request memory from the kernel
 /// each time.
 const WORDS: usize = 1 << 14;
 
-/// Returns the memory in bytes that each of `ranks` MPI processes needs to rank a list of `length` elements, in
-/// addition to messages.
+/// Returns the memory in bytes that each of `ranks` MPI processes takes to rank a list of `length` elements, in
+/// addition to the memory for messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
     let (share, width) = (part::shares(length, ranks).size, width(length));
     let scratch = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
@@ -48,8 +48,8 @@ pub(super) fn shape(ranks: usize) -> MessageLimits {
     MessageLimits { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }
 
-/// Returns the memory in bytes for messages, which counts against the budget of each process, in a job of `ranks` MPI
-/// processes on `nodes` machines.
+/// Returns the memory in bytes that messages take on each process, in a job of `ranks` MPI processes on `nodes`
+/// machines. It counts against the budget of the process.
 pub(super) fn messages_bytes(ranks: usize, nodes: usize) -> u64 {
     shape(ranks).bytes(ranks, nodes)
 }

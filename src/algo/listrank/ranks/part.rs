@@ -15,21 +15,21 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct ListShare {
     /// Number of elements of the whole list.
     pub length: u64,
-    /// The shares of all processes.
+    /// Division of the list into the shares of all processes.
     shares: Shares,
     /// The first element of this share.
     pub first: u64,
     /// Number of elements of this share.
     len: u64,
-    /// The head: the element that is no element's successor. It is the same on all processes, and arbitrary if the
-    /// input is not a list.
+    /// The head of the list: the element that is no element's successor. It is the same on all processes, and
+    /// meaningless if the input is not a list.
     pub head: u64,
     /// Number of elements of the whole list that have no successor.
     pub tails: u64,
 }
 
 /// Returns the size of an index in bytes (4 or 8) for a list of `length` elements that is divided among MPI processes.
-/// One bit of an index marks an element as visited, so fewer than 32 bits of a 4-byte index are left for the element.
+/// One bit of an index marks an element as visited, so a 4-byte index has fewer than 32 bits for the element.
 pub fn width(length: u64) -> u64 {
     if length <= 1 << 30 { 4 } else { 8 }
 }
@@ -40,8 +40,8 @@ pub fn shares(length: u64, ranks: usize) -> Shares {
 }
 
 impl ListShare {
-    /// Reads the share of this process: the successor of each of its elements, or [`Index::END`] if there is none.
-    /// Collective.
+    /// Reads the successors of the elements in the share of this process. An element without a successor has
+    /// [`Index::END`]. Collective.
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Limit`], [`crate::Error::Stopped`].

@@ -1,5 +1,5 @@
-//! Sparse ruling sets. All MPI processes walk the sublists together. Then each process ranks the list of sublists by
-//! itself.
+//! Ranks a list with sparse ruling sets. All MPI processes walk the sublists together. Then each process ranks the
+//! whole list of sublists for itself.
 
 use super::RankFault;
 use super::part::{ListShare, width};
@@ -11,13 +11,13 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Base-2 logarithm of the number of elements per ruler (an element at which a sublist begins).
+/// Base-2 logarithm of the number of elements per ruler. A ruler is an element at which a sublist begins.
 const SHIFT: u32 = 6;
-/// Number of 64-bit words that describe a sublist in a message between processes.
+/// Number of 64-bit words with which a message describes a sublist.
 const WORDS: usize = 3;
 
-/// Returns the memory in bytes that a process needs for the sublists of a list of `length` elements: for the sublists
-/// that end on the process, and for the links between all sublists.
+/// Returns the memory in bytes that a process takes to rank a list of `length` elements, in addition to its share. The
+/// memory is for the sublists that end on the process, and for the links between all sublists.
 pub fn memory(length: u64) -> u64 {
     let (width, sublists) = (width(length), most_sublists(length));
     sent_bytes(length) + 2 * width * sublists + links_bytes(sublists, width)
@@ -27,13 +27,13 @@ fn most_sublists(length: u64) -> u64 {
     2 * (length >> SHIFT) + 2
 }
 
-/// Returns the memory in bytes for the sublists that end on a process, and for the copy of them that the process sends.
+/// Returns the memory in bytes for the sublists that end on a process, and for a copy of them that it sends.
 fn sent_bytes(length: u64) -> u64 {
     8 * WORDS as u64 * most_sublists(length)
 }
 
-/// Ranks a list of which this process owns `part`. Replaces the successors in `cells` by list ranks. If the list can't
-/// be ranked, returns the reason, and the cells are undefined. Collective.
+/// Ranks a list of which this process owns `part`. Replaces the successors in `cells` by ranks. If the list can't be
+/// ranked, returns the reason, and the contents of the cells are undefined. Collective.
 ///
 /// # Source
 /// P. Sanders and others on sparse ruling sets for list ranking in distributed memory; J. F. Sibeyn, "Ultimate parallel
@@ -66,8 +66,8 @@ pub fn ruling_set<I: Index>(
     };
     let mut links = gathered(comm, &sublists, budget)?;
     drop((sublists, sent));
-    // If two sublists lead to the same one, or if sublists form a cycle, the list from the head does not reach all of
-    // them.
+    // If two sublists lead to the same one, or if sublists form a cycle, the list from the head does not reach all
+    // sublists.
     if head.wide() >= links.len() as u64 / 2 {
         return Ok(Some(RankFault::List));
     }
@@ -77,19 +77,19 @@ pub fn ruling_set<I: Index>(
     Ok((!is_path).then_some(RankFault::List))
 }
 
-/// Gathers the sublists of all processes. Returns their links, indexed by sublist.
+/// Gathers the sublists of all processes. Returns the links between them, indexed by sublist.
 fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> Result<Buffer<I>> {
     let most = sublists.iter().map(|sublist| sublist.number.wide() + 1).max();
     let mut most = [most.unwrap_or(0)];
     comm.all_max(&mut most);
     let mut links = budget.zeroed::<I>(2 * most[0] as usize, "the links of sublists")?;
     let cells = I::shared(&mut links);
-    // Links at unused indices lead nowhere.
+    // Links at unused indices have no next sublist.
     (0..most[0] as usize).for_each(|number| Links::<I>(cells).write(number, I::END, I::of(0)));
     let words: Vec<u64> = sublists.iter().flat_map(|s| [s.number.wide(), s.next.wide(), s.elements.wide()]).collect();
     let mut rest: Vec<Vec<u64>> = vec![Vec::new(); comm.ranks()];
     comm.gather_each(&words, |from, piece: &[u64]| {
-        // A piece of a message may end within the words of a sublist.
+        // A chunk that was received may end within the words of a sublist.
         let mut words = std::mem::take(&mut rest[from]);
         words.extend(piece);
         let whole = words.len() / WORDS * WORDS;

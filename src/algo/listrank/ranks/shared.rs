@@ -1,9 +1,9 @@
-//! List ranking by MPI processes of one machine, in memory that all of them share, like the threads of one process.
+//! Ranks a list with the MPI processes of one machine in shared memory, like the threads of one process.
 //!
 //! The processes take sublists from a shared counter and send no messages. Every process accesses all of the memory, so
-//! the kernel may count every page once per process. This method is therefore used only if the list fits the memory
-//! limit of every process. Otherwise each process stores only its share, and the processes send messages that follow
-//! the sublists.
+//! the kernel may count every page once per process. Therefore this method is used only if the list fits the memory
+//! limit of every process. Otherwise each process stores only its share, and messages between processes follow the
+//! sublists.
 
 use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
@@ -18,29 +18,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Index of the shared counter of sublists that were started.
 const TAKEN: usize = 0;
-/// Index of the shared counter of splits. A sublist longer than 2^[`SHIFT`] elements is split, and its rest gets a new
+/// Index of the shared counter of splits. A sublist longer than 2^[`SHIFT`] elements is split, and the rest gets a new
 /// index.
 const FRESH: usize = 1;
 
-/// Maximum number of elements in shared memory. No machine has enough memory for a longer list.
+/// Maximum number of elements of a list in shared memory. No machine has enough memory for a longer list.
 const MOST: usize = 1 << 48;
-/// Value of [`memory`] for a list that can't be ranked in shared memory. No machine has so many bytes.
+/// Value of [`memory`] for a list that can't be ranked in shared memory. No machine has so many bytes of memory.
 const NEVER: u64 = 1 << 60;
 
-/// Layout of a list in shared memory: offsets in bytes.
+/// Offsets in bytes of the parts of a list in shared memory.
 #[derive(Clone, Copy)]
 struct SharedLayout {
     links: usize,
-    /// Number of integers that the links of sublists take.
+    /// Number of integers in the links between sublists.
     numbers: usize,
     marks: usize,
-    /// Number of 64-bit words of a bitmap of all elements.
+    /// Number of 64-bit words of a bitmap with a bit per element.
     words: usize,
     bytes: usize,
 }
 
 impl SharedLayout {
-    /// Returns the layout of a list of `length` elements; `None` if indices of this type are too narrow.
+    /// Returns the layout for a list of `length` elements; `None` if indices of type `I` are too narrow.
     fn of<I: Index>(length: u64) -> Option<SharedLayout> {
         let (n, width) = (usize::try_from(length).ok().filter(|n| (1..=MOST).contains(n))?, size_of::<I>());
         let numbers = SublistWalk::<I>::links(n).filter(|_| length < I::END.wide())?;
@@ -51,7 +51,7 @@ impl SharedLayout {
     }
 }
 
-/// Returns the memory in bytes that every process needs for a list of `length` elements, in addition to the memory for
+/// Returns the memory in bytes that every process needs to rank a list of `length` elements, without the memory for
 /// reading. Returns [`NEVER`] for an empty list and for a list that is too long.
 pub fn memory(length: u64) -> u64 {
     let bytes = |layout: Option<SharedLayout>, width| {
@@ -61,7 +61,7 @@ pub fn memory(length: u64) -> u64 {
     bytes(SharedLayout::of::<u32>(length), 4).or_else(|| bytes(SharedLayout::of::<u64>(length), 8)).unwrap_or(NEVER)
 }
 
-/// Returns true if indices of 32 bits are wide enough for a list of `length` elements.
+/// Returns true if 32-bit indices are wide enough to rank a list of `length` elements.
 pub fn is_narrow(length: u64) -> bool {
     SharedLayout::of::<u32>(length).is_some()
 }
@@ -77,7 +77,7 @@ pub struct SharedList<I: Index> {
 }
 
 impl<I: Index> SharedList<I> {
-    /// Reads the list. Each process reads its share. Returns `None` on all processes if they can't share memory.
+    /// Reads the list; each process reads its share. Returns `None` on all processes if they can't share memory.
     /// Collective.
     ///
     /// # Errors
@@ -98,13 +98,13 @@ impl<I: Index> SharedList<I> {
         Ok(Some(SharedList { memory, _reserved: reserved, layout, part, is_list, index: std::marker::PhantomData }))
     }
 
-    /// Returns the cells of the whole list. They contain successors before [`Self::rank`], and list ranks after it.
+    /// Returns the cells of the whole list: successors before [`Self::rank`], and ranks after it.
     pub fn cells(&self) -> &[I::Cell] {
         self.memory.numbers(0, self.part.length as usize)
     }
 
-    /// Replaces successors by list ranks. Returns false if the input is not a list. Then the cells are undefined.
-    /// Collective.
+    /// Replaces successors by ranks. Returns false if the input is not a list; the contents of the cells are then
+    /// undefined. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
@@ -136,8 +136,8 @@ mod tests {
     fn places_follow_each_other_and_indices_widen_with_the_list() {
         for length in [1, 63, 64, 1000, 1 << 20, (1 << 31) - (1 << 22), 1 << 31, 1 << 40] {
             let narrow = SharedLayout::of::<u32>(length);
-            // A cell has 32 bits: 23 for the index of a sublist, 9 for an offset. There are at most two sublists for
-            // each 512 elements, and one more.
+            // A cell has 32 bits: 23 for the index of a sublist, and 9 for the offset in it. There are at most two
+            // sublists per 512 elements, and one more.
             assert_eq!(narrow.is_some(), 2 * length.div_ceil(512) < 1 << 23, "{length}");
             assert!(narrow.is_none_or(|layout| layout.links as u64 == 4 * length));
             let wide = SharedLayout::of::<u64>(length).expect("64 bits do");

@@ -1,10 +1,11 @@
-//! Walks sublists across MPI processes. A walker is a message that follows a sublist: it goes to the process that owns
-//! its next element.
+//! Walks the sublists of a list across MPI processes. A walker is a message that follows a sublist. It is sent to the
+//! process that owns the next element of the sublist.
 //!
-//! Each process starts walkers at its rulers (the elements at which sublists begin) and forwards incoming walkers. A
+//! Each process starts walkers at its rulers (the elements at which sublists begin), and forwards incoming walkers. A
 //! process has many walkers at a time, so it seldom waits for memory or messages. A walker overwrites the successor of
-//! each element it visits with its tag (sublist and offset) and a bit that marks the cell as visited. The walk is over
-//! when all walkers have ended. An idle process reports to MPI rank 0 how many walkers have ended on it.
+//! each element that it visits with the index of the sublist, the offset of the element, and a bit that marks the
+//! element as visited. The walk is complete when all walkers have ended. A process without walkers reports to MPI rank
+//! 0 how many have ended on it.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -21,11 +22,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Maximum number of walkers (messages that follow sublists) that a thread forwards in one round.
 const MAX_BATCH: usize = 1 << 14;
-/// Prefetch distance, in walkers (messages that follow sublists).
+/// Number of walkers (messages that follow sublists) by which prefetching an element is ahead of visiting it.
 const PREFETCH_DISTANCE: usize = 24;
 
-/// A sublist whose walk has ended: its index (`number`), the index of the next sublist ([`Index::END`] after the last),
-/// and its number of elements.
+/// A sublist that was walked to its end: its index (`number`), the index of the next sublist ([`Index::END`] for the
+/// last), and its number of elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sublist<I> {
     pub number: I,
@@ -33,8 +34,8 @@ pub struct Sublist<I> {
     pub elements: I,
 }
 
-/// A message that follows a sublist. It contains the element to visit next, and a tag: the index of the sublist, and
-/// the offset of that element in it.
+/// A message that follows a sublist. It contains the element to visit next, the index of the sublist and the offset of
+/// the element in it. `tag` consists of the index and the offset.
 #[derive(Debug, Clone, Copy)]
 struct Walker {
     at: u64,
@@ -66,22 +67,22 @@ impl Walker {
     }
 }
 
-/// State of one process in the walk of all processes over the sublists of a list.
+/// State of one process while all processes walk the sublists of a list.
 pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
     part: &'a ListShare,
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
-    /// Index of the next block of elements in which this process looks for a ruler.
+    /// Index of the next block of elements whose ruler this process looks for.
     next_block: AtomicUsize,
-    /// End of the range of blocks in which this process looks for rulers.
+    /// End of the range of blocks whose rulers this process looks for.
     blocks: usize,
-    /// Number of times that this process has split a long sublist.
+    /// Number of times that this process has split a sublist because it was too long.
     fresh: AtomicU64,
     inbox: Mutex<Vec<Vec<u32>>>,
     sublists: Mutex<Vec<Sublist<I>>>,
-    /// Number of walkers of all processes.
+    /// Number of walkers that all processes start in total.
     walkers: u64,
     /// Number of walkers that ended on this process.
     ended: AtomicU64,
@@ -89,18 +90,18 @@ pub struct RankWalk<'a, I: Index> {
     over: AtomicBool,
 }
 
-/// Returns the bit that marks an element's cell as visited.
+/// Returns the bit that marks the cell of an element as visited.
 fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }
 
 impl<'a, I: Index> RankWalk<'a, I> {
-    /// Prepares the walk over `part`, the share of this process, whose cells are `cells`. Sublists begin at the head
-    /// and at one ruler in each 2^`shift` elements.
+    /// Prepares the walk over a list of which this process owns the share `part`, whose successors are in `cells`.
+    /// Sublists begin at the head and at one ruler in each 2^`shift` elements.
     pub fn new(comm: &'a Comm, part: &'a ListShare, cells: &'a [I::Cell], shift: u32) -> RankWalk<'a, I> {
         let rulers = Rulers::new(part.length as usize, shift);
         let elements = part.elements();
-        // A block may span two shares. The process that owns the ruler of the block starts the walker.
+        // A block may be divided between two shares. The process that owns the ruler of the block starts its walker.
         let blocks = rulers.block(elements.start as usize)..(elements.end as usize).div_ceil(1 << shift);
         RankWalk {
             comm,
@@ -134,7 +135,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
         let work = |outbox: &Outbox<'_>| {
             team(threads, &|number| {
                 let outcome = self.work(outbox, number == 0);
-                // If a thread returns, even with an error, the other threads must end.
+                // When a thread returns, with or without an error, the other threads must end.
                 self.over.store(true, Relaxed);
                 outcome
             })
@@ -149,8 +150,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
-    /// Forwards walkers until all walkers of all processes have ended. One thread per process is called with `speaks` =
-    /// true. It alone communicates with other processes to find out whether the walk is over.
+    /// Forwards walkers until all walkers of all processes have ended. Only the thread with `speaks` = true, one per
+    /// process, communicates with other processes to find out whether that is the case.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Walkers::new(self, outbox);
         let (mut detector, mut backoff) = (TerminationDetector::new(self.comm), Backoff::default());
@@ -171,8 +172,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(())
     }
 
-    /// Returns an unused index for the rest of a sublist that is split. The new indices are interleaved among the
-    /// processes, so that no two processes use the same one.
+    /// Returns an unused index for the rest of a sublist that is split. Each process takes every n-th index, where n is
+    /// the number of processes, so that no two processes use the same one.
     fn number(&self) -> u64 {
         let (rank, ranks) = (self.comm.rank() as u64, self.comm.ranks() as u64);
         self.rulers.blocks() as u64 + 1 + self.fresh.fetch_add(1, Relaxed) * ranks + rank
@@ -183,21 +184,21 @@ impl<'a, I: Index> RankWalk<'a, I> {
     }
 }
 
-/// The walkers of one thread, encoded as the 32-bit words of messages.
+/// The walkers of one thread, encoded as 32-bit words of messages.
 struct Walkers<'w, 'a, I: Index> {
     walk: &'w RankWalk<'a, I>,
     outbox: &'w Outbox<'w>,
-    /// Walkers that continue on this process.
+    /// Walkers whose next element this process owns.
     here: Vec<u32>,
-    /// An empty spare buffer.
+    /// An empty buffer that is swapped with `here`.
     spare: Vec<u32>,
-    /// Number of 32-bit words in the messages that arrived in the last round.
+    /// Number of 32-bit words in the messages that this thread took in the last round.
     came: usize,
     leaving: Vec<Vec<u32>>,
     sublists: Vec<Sublist<I>>,
 }
 
-/// Returns the number of 32-bit words of an index. A walker has twice as many.
+/// Returns the number of 32-bit words of an index. A walker consists of two such numbers.
 const fn words<I: Index>() -> usize {
     if I::BITS > 32 { 2 } else { 1 }
 }
@@ -226,7 +227,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         }
     }
 
-    /// Starts the walker of the head if this process owns the head and the head is not a ruler.
+    /// Starts a walker at the head if this process owns the head and the head is not a ruler.
     fn start_head(&mut self) {
         let (walk, head) = (self.walk, self.walk.part.head);
         if walk.part.elements().contains(&head) && !walk.rulers.contains(head as usize) {
@@ -235,8 +236,8 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         }
     }
 
-    /// Moves every walker of this thread by one element, and every walker in messages that have arrived. Sends the
-    /// walkers that leave this process. Returns false if there were no walkers.
+    /// Moves every walker of this thread and every walker in messages that have arrived by one element. Sends the
+    /// walkers whose next elements other processes own. Returns false if there were no walkers.
     fn forward(&mut self) -> Result<bool> {
         signals::check()?;
         let batch = std::mem::replace(&mut self.here, std::mem::take(&mut self.spare));
@@ -254,7 +255,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
                 self.send(to)?;
             }
         }
-        // Count ended walkers only after everything that they wrote is stored.
+        // Walkers are counted as ended only after everything that they wrote is stored.
         self.walk.ended.fetch_add(ended, Relaxed);
         let some = self.came > 0 || !batch.is_empty();
         self.spare = batch;
@@ -262,7 +263,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         Ok(some)
     }
 
-    /// Moves each of the given walkers by one element. Returns how many of them ended.
+    /// Moves each walker in `batch` by one element. Returns how many walkers ended.
     fn visit_all(&mut self, batch: &[u32]) -> Result<u64> {
         let (part, cells) = (*self.walk.part, self.walk.cells);
         let step = 2 * words::<I>();
@@ -278,7 +279,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         Ok(ended)
     }
 
-    /// Visits the next element of a walker. Returns true if the walker ended there.
+    /// Visits the element at which the walker is. Returns true if the walker ended there.
     #[inline(always)]
     fn visit(&mut self, Walker { at, tag }: Walker) -> Result<bool> {
         let walk = self.walk;
@@ -325,11 +326,12 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
     }
 }
 
-/// Detects that the walkers of all processes have ended.
+/// Detects when the walkers of all processes have ended.
 struct TerminationDetector {
-    /// Number of walkers that ended on each process, according to its last report. Only MPI rank 0 uses it.
+    /// For each process, the number of walkers that ended on it, according to its last report. Only MPI rank 0 uses
+    /// this.
     reported: Vec<u64>,
-    /// Number of ended walkers in the last report of this process.
+    /// Number of ended walkers that this process has reported last.
     last: u64,
 }
 
@@ -339,7 +341,8 @@ impl TerminationDetector {
         TerminationDetector { reported, last: 0 }
     }
 
-    /// Returns true once the walkers of all processes have ended. Call it when this process has no walkers to forward.
+    /// Returns true once the walkers of all processes have ended. It must be called only when this process has no
+    /// walkers.
     fn is_terminated<I: Index>(&mut self, walk: &RankWalk<'_, I>) -> bool {
         let (comm, ended) = (walk.comm, walk.ended.load(Relaxed));
         if !comm.is_leader() {

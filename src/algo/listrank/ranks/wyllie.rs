@@ -1,5 +1,5 @@
-//! Pointer jumping by several MPI processes, as published. In each round every element sends a request to the element
-//! it points to, which replies with its own pointer and distance.
+//! Pointer jumping by several MPI processes, without improvements over the published method. In each round every
+//! element sends a request to its target, which replies with its own target and distance.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -10,17 +10,17 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use parking_lot::Mutex;
 
-/// The pointers of the elements of a process, and the distances to their targets.
+/// For each element that a process owns, its target and the distance to it.
 struct Pointers<I: Index> {
     next: Buffer<I>,
     distance: Buffer<I>,
 }
 
-/// Ranks a list of which this process owns `part`. Replaces the successors in `cells` by list ranks. If the list can't
-/// be ranked, returns the reason. Collective.
+/// Ranks a list of which this process owns `part`. Replaces the successors in `cells` by ranks. If the list can't be
+/// ranked, returns the reason. Collective.
 ///
 /// # Source
-/// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: requests, then
+/// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round consists of two exchanges: requests, then
 /// replies.
 ///
 /// # Errors
@@ -57,16 +57,16 @@ pub fn wyllie<I: Index>(
     Ok(None)
 }
 
-/// Memory in bytes per element for the messages of a round: a request and a reply.
+/// Memory in bytes per element for the messages of a round, which are a request and a reply.
 const ASKED: u64 = 40;
 
-/// Returns the memory in bytes that an MPI process with a share of `share` elements needs for pointers, distances and
-/// messages, with indices of `width` bytes.
+/// Returns the memory in bytes that an MPI process with a share of `share` elements takes for pointers, distances and
+/// messages. An index has `width` bytes.
 pub fn memory(share: u64, width: u64) -> u64 {
     (2 * width + ASKED) * share
 }
 
-/// Runs one round of pointer jumping: every pointer is replaced by the pointer of its target.
+/// Runs one round of pointer jumping: each element gets the target of its target, and the distance to it.
 fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> Result<()> {
     let first = part.first;
     let questions: Mutex<Vec<[u64; 2]>> = Mutex::default();
@@ -112,7 +112,7 @@ fn wide(words: &[u32]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
 }
 
-/// Messages that are being filled, one for each destination process.
+/// Messages that are not full yet, one per destination process.
 struct OutgoingMessages<'o> {
     outbox: &'o Outbox<'o>,
     messages: Vec<Vec<u32>>,

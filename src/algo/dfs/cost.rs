@@ -9,9 +9,9 @@ use super::walk::DfsWalk;
 use crate::algo::{Cost, GraphSize, RankResources};
 use crate::prepare::input_ids::InputIds;
 
-/// Time to search one row entry, in nanoseconds; the search uses one thread.
+/// Time to search one entry of an adjacency row, in nanoseconds. The search uses one thread.
 const ENTRY: f64 = 5.0;
-/// Time to check one row entry against the tree, in nanoseconds, on one thread.
+/// Time to check one entry of an adjacency row against the tree, in nanoseconds, on one thread.
 const CHECK: f64 = 5.0;
 /// Time to read one edge of the input again, in nanoseconds, on one thread.
 const PAIR: f64 = 15.0;
@@ -31,7 +31,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, resources: &RankResources) 
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
-    // While the input is read again, the marks of bridges, or the components and the cycle, stay in memory.
+    // While the input is read again, memory contains the marks of bridges, or the components and the cycle.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
     let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, resources.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));
@@ -40,7 +40,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, resources: &RankResources) 
     let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
     let columns = (COLUMNS + more) * (resources.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
-    // A checkpoint replaces the previous one.
+    // One checkpoint per trial, and a new one that is written before it replaces the previous one.
     let checkpoints = (u64::from(resources.trials) + 1) * (32 * vertices + PAGE);
     let check = if table.validate { CHECK * entries as f64 / resources.threads as f64 } else { 0.0 };
     let passes = ENTRY / 2.0 * more as f64 * entries as f64;

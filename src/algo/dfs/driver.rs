@@ -1,4 +1,4 @@
-//! Runs a trial of a depth-first search. MPI rank 0 searches, checks the result, and writes the columns.
+//! Runs one trial of a depth-first search. MPI rank 0 searches, checks the result, and writes the columns.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -26,7 +26,7 @@ use std::time::Instant;
 /// Approximate number of vertices that the search reaches or finishes between two cancellation checks.
 const STEPS: u32 = 1 << 14;
 
-/// Runs one trial of a depth-first search on MPI rank 0. The other ranks wait, and help if the input must be read
+/// Runs one trial of a depth-first search on MPI rank 0. The other ranks wait, but help if the input must be read
 /// again. Collective.
 ///
 /// # Errors
@@ -53,14 +53,14 @@ pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<Tr
     })
 }
 
-/// The results of a depth-first search. They exist only on MPI rank 0.
+/// The results of a depth-first search, which only MPI rank 0 has.
 struct DfsSearch<'a> {
     table: &'a Dfs,
     graph: &'a Graph,
     ids: InputIds,
     tree: DfsTree,
-    /// The source, if it has no edges except self-loops. The search then reaches only the source, and no vertex in
-    /// `tree` is reached.
+    /// The source, if its only edges are self-loops or it has no edges. Then the search reaches only the source, and no
+    /// vertex in `tree`.
     own: Option<InputId>,
     trees: u64,
     articulation: Option<Articulation>,
@@ -69,14 +69,14 @@ struct DfsSearch<'a> {
 }
 
 impl<'a> DfsSearch<'a> {
-    /// Searches, checks the tree, and computes everything else that the options request.
+    /// Searches, checks the tree, and computes all other results that the options request.
     fn new(table: &'a Dfs, graph: &'a Graph, run: &mut Run<'_>) -> Result<DfsSearch<'a>> {
         if let Some(why) = table.refuses(graph.info.direction) {
             return Err(Error::Usage(why.into()));
         }
         if table.multigraph {
-            // Inputs in which only some files list edges from both ends are refused before the search, so that no time
-            // is lost.
+            // Refuse inputs in which only some files list edges from both ends before the search, so that no time is
+            // lost.
             run.input.map(|open| lists_both_ends(&open()?, &graph.info)).transpose()?;
         }
         let (threads, budget) = (run.threads, run.budget);
@@ -123,15 +123,15 @@ impl<'a> DfsSearch<'a> {
     }
 
     /// Returns true if the input must be read again, either to find bridges that it repeats, or to find self-loops of
-    /// reached vertices. Rows show neither.
+    /// reached vertices. Adjacency rows contain neither repeated edges nor self-loops.
     fn needs_input(&self, run: &Run<'_>) -> bool {
         let bridges = self.articulation.as_ref().is_some_and(|of| self.table.multigraph && of.bridges > 0);
         let loops = self.strong.as_ref().is_some_and(|(_, cycle)| matches!(cycle, Cycle::Unknown));
         bridges || (loops && run.input.is_some())
     }
 
-    /// Writes the pairs of vertices that [`PairCounts::count`] looks for in the input: for each dense id `id`,
-    /// `partners[id]` becomes 1 plus the dense id of its partner, or stays 0 if it has no partner.
+    /// Writes the pairs of vertices that [`PairCounts::count`] must look for in the input. `partners[id]` becomes 1
+    /// plus the dense id of the partner of the vertex with dense id `id`, or stays 0 if it has none.
     fn pairs(&self, partners: &mut [u32]) {
         let DfsSearch { tree, ids, .. } = self;
         match &self.articulation {
@@ -144,8 +144,8 @@ impl<'a> DfsSearch<'a> {
         }
     }
 
-    /// Applies the results of reading the input again: unmarks bridges that the input repeats, and sets the cycle to a
-    /// self-loop, if any.
+    /// Applies what reading the input again has shown: bridges that the input repeats are bridges no more, and a
+    /// self-loop, if there is one, is the cycle.
     fn apply_counts(&mut self, pairs: &PairCounts) {
         if let Some(of) = &mut self.articulation {
             let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
@@ -192,7 +192,7 @@ impl<'a> DfsSearch<'a> {
         Ok(Trial { output, details, seconds: self.seconds })
     }
 
-    /// Writes the columns: a value for each vertex, and the vertices of the cycle.
+    /// Writes the columns with a value per vertex, and the column with the vertices of the cycle.
     fn write(&self, run: &mut Run<'_>) -> Result<()> {
         let DfsSearch { tree, own, ids, .. } = self;
         let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
@@ -216,8 +216,8 @@ impl<'a> DfsSearch<'a> {
         match cycle.length() {
             None => Ok(()),
             Some(0) => {
-                // The search finishes the head of every edge before the tail, so the reverse postorder is a topological
-                // order.
+                // If there is no cycle, the search finishes the target of every edge before its source. So the reverse
+                // of the postorder is a topological order.
                 let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
                 put("topological", zero, &|v| place(tree.post(v)))
             }
@@ -226,8 +226,8 @@ impl<'a> DfsSearch<'a> {
     }
 }
 
-/// Searches from `source`, or from all vertices if it is `None`. Resumes from the checkpoint of an earlier run, if any.
-/// Saves checkpoints from time to time, and when a POSIX signal stops the run.
+/// Searches from `source` or, if `source` is `None`, all vertices. Resumes from the checkpoint of an earlier run, if
+/// there is one. Saves checkpoints from time to time, and when a POSIX signal stops the run.
 fn search_all(
     walk: &mut DfsWalk,
     rows: &mut SearchRows<'_>,

@@ -1,40 +1,40 @@
-//! Faults of depth-first trees.
+//! Violations of the rules that a depth-first tree must follow.
 
 use crate::error::Error;
 
-/// A violation of a rule of depth-first trees, with the vertices that show it. Vertices are given by their index in the
-/// order of vertices.
+/// A violation of a rule that a depth-first tree must follow, with vertices that show it. Vertices are given by their
+/// index in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DfsFault {
-    /// Violation: the preorder numbers of reached vertices are not 0, 1, 2 and so on.
+    /// The preorder numbers of the reached vertices are not 0, 1, 2 and so on.
     Preorder { vertex: u32 },
-    /// Violation: the parent of the vertex was not reached before the vertex.
+    /// The vertex was reached before its parent.
     Parent { vertex: u32 },
-    /// Violation: the parent was finished before the vertex was reached.
+    /// The vertex was reached after its parent was finished.
     NotNested { vertex: u32, parent: u32 },
-    /// Violation: the depth of the vertex is not one more than the depth of its parent.
+    /// The depth of the vertex is not one more than the depth of its parent.
     Depth { vertex: u32 },
-    /// Violation: the vertex was not finished when its subtree ended.
+    /// The vertex was not finished when its subtree ended.
     Postorder { vertex: u32 },
-    /// Violation: the vertex begins a tree but should not, or should begin a tree but does not.
+    /// The vertex begins a tree but should not, or should begin a tree but does not.
     Root { vertex: u32 },
-    /// Violation: an edge leads from a reached vertex to an unreached one.
+    /// An edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
-    /// Violation: an edge leads to a vertex that was reached later, but not as a descendant.
+    /// An edge leads to a vertex that was reached later, but not as a descendant.
     Cross { from: u32, to: u32 },
-    /// Violation: the search continued with `to`, although another unvisited neighbour comes before it in the order of
+    /// The search continued with vertex `to`, although another unvisited neighbour precedes `to` in the order of
     /// vertices.
     NotFirst { vertex: u32, to: u32 },
-    /// Violation: there is no edge from the parent to the vertex.
+    /// There is no edge from the parent to the vertex.
     NoEdge { vertex: u32, parent: u32 },
-    /// Violation: an edge leads to another strongly connected component, which was finished later.
+    /// An edge leads to a strongly connected component that was finished later than the component of its source.
     Component { from: u32, to: u32 },
-    /// Violation: an edge leads backwards in the topological order.
+    /// An edge leads backwards in the topological order.
     Topological { from: u32, to: u32 },
 }
 
 impl DfsFault {
-    /// Converts the fault to an error, with vertices named by `name`.
+    /// Converts the violation to an error message. `name` returns the name of a vertex.
     pub fn error(self, name: &dyn Fn(u32) -> String) -> Error {
         Error::Validation(match self {
             DfsFault::Preorder { vertex } => {

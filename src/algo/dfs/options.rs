@@ -1,4 +1,4 @@
-//! Options in the job table `[dfs]`.
+//! The options in the job table `[dfs]`.
 
 use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeOrder {
-    /// The tree of a search that always continues with the first unvisited neighbour in the order of vertices.
+    /// The lexicographic tree: the search always continues with the first unvisited neighbour in the order of vertices.
     Lexicographic,
     /// Any depth-first tree. gpugraph computes the lexicographic one.
     Any,
@@ -16,7 +16,7 @@ pub enum TreeOrder {
 
 const ORDERS: [(&str, TreeOrder); 2] = [("lexicographic", TreeOrder::Lexicographic), ("any", TreeOrder::Any)];
 
-/// The kind of components that are requested.
+/// The kind of connected components that are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComponentKind {
@@ -27,17 +27,17 @@ pub enum ComponentKind {
 /// Options of depth-first search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dfs {
-    /// Id of the source in the input; `None` for a forest.
+    /// The source: a vertex id of the input, or `None` to search a forest of all vertices.
     pub source: Option<InputId>,
     /// The kind of depth-first tree that is requested.
     pub order: TreeOrder,
     /// Whether to find articulation points and bridges.
     pub articulation: bool,
-    /// Whether repeated edges count as several edges, so that an edge that the input repeats is not a bridge.
+    /// Whether repeated edges count as several edges. If so, an edge that the input repeats is not a bridge.
     pub multigraph: bool,
-    /// The kind of components to find, if any.
+    /// The kind of connected components to find; `None` to find none.
     pub components: Option<ComponentKind>,
-    /// Whether to check the tree after the search.
+    /// Whether the tree is checked after the search.
     pub validate: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::graph::ids::InputId;
 use crate::results::about::{About, NOT_REACHED};
 use serde::{Deserialize, Serialize};
 
-/// Columns of a depth-first search and of the results derived from it.
+/// Columns of a depth-first search and of the results computed from its tree.
 pub(super) const COLUMNS: &[About] = &[
     About::PARENT,
     About::new("preorder", "0-based position in the order in which the search reaches vertices", NOT_REACHED),
@@ -48,7 +48,7 @@ pub struct ArticulationPoints {
     pub articulation_points: u64,
     /// Number of bridges.
     pub bridges: u64,
-    /// Whether repeated edges count as several edges, so that an edge that the input repeats is not a bridge.
+    /// Whether repeated edges count as several edges. If so, an edge that the input repeats is not a bridge.
     pub multigraph: bool,
 }
 
@@ -59,18 +59,18 @@ pub struct StrongComponents {
     pub components: u64,
     /// Number of vertices of the largest component.
     pub largest_component: u64,
-    /// Number of vertices of a cycle: 1 for a self-loop, 0 if there is no cycle. `None` if a prepared graph does not
-    /// store which vertices have self-loops.
+    /// Number of vertices of a cycle: 1 for a self-loop, 0 if there is no cycle. `None` if that is unknown, because a
+    /// prepared graph does not store which vertices have self-loops.
     pub cycle_length: Option<u64>,
-    /// The vertices of the cycle in the direction of its edges, at most [`MOST_OF_CYCLE`]. The last vertex of the whole
-    /// cycle has an edge to the first.
+    /// The first vertices of the cycle, in the direction of its edges, at most [`MOST_OF_CYCLE`]. The last vertex of
+    /// the whole cycle has an edge to the first.
     pub cycle: Vec<InputId>,
 }
 
 /// Statistics of a search that are not part of its result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DfsDetails {
-    /// Histogram of the depths of vertices; `None` for a source without edges.
+    /// Histogram of the depths of vertices; `None` if the source has no edges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depths: Option<Vec<Bin>>,
 }
@@ -79,7 +79,7 @@ pub struct DfsDetails {
 pub(super) const MOST_OF_CYCLE: usize = 1000;
 
 impl DfsOutput {
-    /// Checks that the result matches the options.
+    /// Checks that the result contains what the options request.
     ///
     /// # Errors
     /// [`Error::Validation`] if it does not.
@@ -98,8 +98,8 @@ impl DfsOutput {
         }
     }
 
-    /// Checks that the counts in the result are consistent with each other. `connected` is the number of vertices that
-    /// have an edge.
+    /// Checks that the numbers in the result agree with each other. `connected` is the number of vertices that have an
+    /// edge.
     pub(super) fn check(&self, connected: u64) -> Result<String> {
         let DfsOutput { source, trees, reached, max_depth, .. } = *self;
         let fits = trees <= reached && reached <= connected.max(1) && max_depth <= reached - trees;

@@ -1,9 +1,9 @@
 //! Reads the input again to find out whether certain pairs of vertices are edges, and whether the input repeats these
-//! edges. Rows do not show this, because they contain neither repeated edges nor self-loops.
+//! edges. Adjacency rows do not show this, because they contain neither repeated edges nor self-loops.
 //!
-//! A pair is a vertex and its partner; each vertex has at most one. To look for a repeated bridge, the partner of a
-//! vertex is its parent in the tree. To look for a self-loop, a vertex is its own partner. One pass over the input, by
-//! all threads of all ranks, determines for each vertex whether the pair is an edge, and whether that edge is repeated.
+//! A pair consists of a vertex and its partner. Each vertex has at most one partner. To look for repeated bridges, the
+//! partner of a vertex is its parent in the tree. To look for self-loops, a vertex is its own partner. All threads of
+//! all ranks read the input once, and determine for each pair whether it is an edge, and whether that edge is repeated.
 
 use crate::algo::edges::{self, EdgeVisitor};
 use crate::algo::{GraphSize, Run};
@@ -28,19 +28,19 @@ const AGAIN: u32 = 8;
 const BITS: u32 = 4;
 /// Number of vertices whose marks share a 32-bit word.
 const OF_WORD: u32 = 8;
-/// Mask of a 32-bit word: the mark bits `FORTH` and `BACK` of all vertices whose marks share the word.
+/// Mask for a 32-bit word of marks: the bits `FORTH` and `BACK` of all vertices in the word.
 const SEEN: u32 = 0x6666_6666;
 
-/// Marks that show, for each vertex and its partner, whether the input contains an edge between them, and whether that
-/// edge is repeated.
+/// Marks that say for each vertex whether the input contains an edge to its partner, and whether it repeats that edge.
 pub(super) struct PairCounts {
     marks: Buffer<u32>,
 }
 
-/// Returns true if the input of `info` lists each edge at both ends, so that two entries are one edge.
+/// Returns true if the input lists each edge from both ends, so that two entries are one edge. `info` describes the
+/// graph that was built from this input.
 ///
 /// # Errors
-/// [`Error::Usage`] if its files differ in this; bad input if a file can't be read.
+/// [`Error::Usage`] if only some files of the input list each edge from both ends; bad input if a file can't be read.
 pub(super) fn lists_both_ends(input: &Input, info: &InputInfo) -> Result<bool> {
     match (input.lists_both_ends()?, info.halves) {
         (true, Halves::Some) => Err(Error::Usage(format!(
@@ -59,8 +59,8 @@ impl PairCounts {
         4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
     }
 
-    /// Looks for pairs of vertices in the input. On rank 0, `fill` writes for each dense id the dense id of its partner
-    /// plus 1, or 0 if the id has no partner. Collective.
+    /// Looks for pairs of vertices in the input. On rank 0, `fill` writes the partners: for each dense id, 1 plus the
+    /// dense id of the partner, or 0 if there is none. Collective.
     ///
     /// # Errors
     /// Errors of reading the input, including that it has changed since the graph was built; [`Error::Limit`];
@@ -74,8 +74,8 @@ impl PairCounts {
         if comm.is_leader() {
             fill(&mut partners)?;
         }
-        // Sends the partners to all ranks. All ranks except rank 0 contribute zeros, so the sum over the ranks equals
-        // the partners of rank 0.
+        // Sends the partners to all ranks. The other ranks contribute zeros, so the sum over all ranks is the partners
+        // of rank 0.
         comm.reduce_scatter(&mut partners);
         comm.all_gather_shares(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
@@ -101,12 +101,12 @@ impl PairCounts {
         Ok(PairCounts { marks: all(comm, marks.into_plain(), budget)? })
     }
 
-    /// Returns true if the input contains an edge between dense id `id` and its partner.
+    /// Returns true if the input contains an edge between the vertex with dense id `id` and its partner.
     pub fn occurs(&self, id: DenseId) -> bool {
         self.of(id) & (FORTH | BACK) != 0
     }
 
-    /// Returns true if the input repeats the edge between dense id `id` and its partner.
+    /// Returns true if the input repeats the edge between the vertex with dense id `id` and its partner.
     pub fn repeats(&self, id: DenseId) -> bool {
         self.of(id) & AGAIN != 0
     }
@@ -117,13 +117,13 @@ impl PairCounts {
     }
 }
 
-/// Returns the index of the 32-bit word that contains the marks of dense id `id`, and their bit offset in the word.
+/// Returns the index of the 32-bit word with the marks of dense id `id`, and the bit offset of the marks in the word.
 #[inline]
 fn place(id: u32) -> (usize, u32) {
     ((id / OF_WORD) as usize, BITS * (id % OF_WORD))
 }
 
-/// Combines the marks of all ranks, and returns the result on every rank. Collective.
+/// Combines the marks that all ranks have set, and returns the result on every rank. Collective.
 fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     if comm.ranks() == 1 {
         return Ok(mine);
@@ -136,7 +136,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
         }
         for (sum, word) in sums[at..at + words.len()].iter_mut().zip(words) {
             let twice = *sum & word & SEEN;
-            // In the bits of a vertex, AGAIN is two positions above FORTH, and one above BACK.
+            // Bit AGAIN of a vertex is two bits above its bit FORTH, and one bit above its bit BACK.
             *sum |= word | (twice << 2 | twice << 1) & (AGAIN * 0x1111_1111);
         }
         at += words.len();
@@ -144,7 +144,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     Ok(sums)
 }
 
-/// Looks for pairs among the edges that one thread reads. The ends of an edge are dense ids.
+/// Looks for pairs among the edges that one thread reads. The endpoints of these edges are dense ids.
 struct PairCounter<'a> {
     partners: &'a [u32],
     marks: &'a [AtomicU32],
@@ -162,8 +162,8 @@ impl PairCounter<'_> {
         }
     }
 
-    /// Returns true if `other` is the partner of `id`. Reads the mark bits first, because most ids have no partner and
-    /// mark bits take less memory than partners.
+    /// Returns true if `other` is the partner of `id`. Tests a mark bit first, because most vertices have no partner
+    /// and mark bits take less memory than partners.
     #[inline]
     fn is_pair(&self, id: u64, other: u64) -> bool {
         let (word, shift) = place(id as u32);

@@ -1,4 +1,5 @@
-//! The records of vertices (parent, preorder, postorder, depth), and the counters of a depth-first search.
+//! The record of each vertex (parent, preorder number, postorder number, depth), and the counters of a depth-first
+//! search.
 
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
@@ -6,15 +7,15 @@ use crate::memory::{Budget, Buffer, prefetch};
 /// Value that means "no vertex" or "no number".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Number of values per record. The constants below are the indices of the values in a record.
+/// Number of values in a record. The constants below are the indices of the values in a record.
 const NUMBERS: usize = 4;
 const PARENT: usize = 0;
 const PRE: usize = 1;
 const POST: usize = 2;
 const DEPTH: usize = 3;
 
-/// A record per vertex: parent, preorder, postorder and depth. The four values are adjacent, so reaching a vertex
-/// touches one cache line.
+/// A depth-first tree as one record per vertex: parent, preorder number, postorder number and depth. The four values
+/// are adjacent, so that reaching a vertex changes one cache line.
 pub(super) struct DfsTree {
     records: Buffer<u32>,
     /// Number of vertices that the search has reached so far.
@@ -49,7 +50,7 @@ impl DfsTree {
         &self.records
     }
 
-    /// Returns the values of all records for writing, to fill them from a checkpoint or from columns.
+    /// Returns the values of all records for writing them from a checkpoint or from columns.
     pub fn numbers_mut(&mut self) -> &mut [u32] {
         &mut self.records
     }
@@ -60,7 +61,7 @@ impl DfsTree {
         prefetch(&self.records, NUMBERS * v as usize);
     }
 
-    /// Records that vertex `v` is reached from `parent`, `depth` edges below the root.
+    /// Records that vertex `v` is reached from vertex `parent`, `depth` edges below the root.
     #[inline]
     pub fn reach(&mut self, v: u32, parent: u32, depth: u32) {
         let record = &mut self.records[NUMBERS * v as usize..][..NUMBERS];
@@ -68,14 +69,15 @@ impl DfsTree {
         self.reached += 1;
     }
 
-    /// Records that vertex `v` is finished: the search returns to its parent.
+    /// Records that vertex `v` is finished, which is when the search returns from it to its parent.
     #[inline]
     pub fn leave(&mut self, v: u32) {
         self.records[NUMBERS * v as usize + POST] = self.left;
         self.left += 1;
     }
 
-    /// Returns the parent of a vertex: the vertex itself for a root, [`NONE`] for a vertex that was not reached.
+    /// Returns the parent of a vertex. A root is its own parent, and the parent of a vertex that was not reached is
+    /// [`NONE`].
     #[inline]
     pub fn parent(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + PARENT]
@@ -93,7 +95,7 @@ impl DfsTree {
         self.records[NUMBERS * v as usize + POST]
     }
 
-    /// Returns the depth of vertex `v`: the number of edges from the root.
+    /// Returns the depth of vertex `v`: the number of tree edges from the root to `v`.
     #[inline]
     pub fn depth(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + DEPTH]

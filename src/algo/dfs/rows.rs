@@ -1,12 +1,13 @@
-//! The adjacency rows of a graph, which a depth-first search reads one at a time in random order.
+//! The adjacency rows of a graph for a depth-first search, which reads one row after another in random order.
 //!
-//! The search copies rows while it runs. A copy contains only the neighbours that are not reached yet. A search reaches
-//! hubs first, and most entries lead to hubs. Once it has reached a sixteenth of the vertices of a Graph500 graph, a
-//! fifth of the entries is left. A copied row is short, and one look-up finds its address.
+//! The search copies rows while it runs. A copied row contains only the neighbours that are not reached yet. A search
+//! reaches vertices of high degree first, and most entries lead to them. Once it has reached a sixteenth of the
+//! vertices of a Graph500 graph, a fifth of the entries is left. A copied row is short, and its address is found by one
+//! look-up.
 //!
-//! If rows are in memory, they are copied once few entries are left. If rows are in files that do not fit memory, they
-//! are copied from the last row backwards until memory is full. When the copies are made again later, more rows fit.
-//! Rows without a copy are prefetched from disk: the search requests the rows of the next unreached neighbours
+//! If rows are in memory, they are copied once few entries are left. If rows are in files that do not fit in memory,
+//! rows are copied from the last one backwards until memory is full. When the copies are made again later, more rows
+//! fit. Rows without a copy are prefetched from disk: the search requests the rows of the next unreached neighbours
 //! together, before it waits for any of them.
 
 use crate::algo::bits::Lookup;
@@ -20,26 +21,26 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::AtomicU64;
 
-/// Base-2 logarithm of the number of consecutive rows per entry of [`RowHalf::of_rows`].
+/// Base-2 logarithm of the number of consecutive rows per element of [`RowHalf::of_rows`].
 const SHIFT: u32 = 12;
-/// Maximum number of neighbours per half of a row that are requested from disk at once.
+/// Maximum number of neighbours that are requested from disk at once, for each half of a row.
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two cancellation checks.
 const STRIDE: u32 = 1 << 16;
-/// When memory for copies of rows is reserved, at least 1/`SPARE` of the free memory stays free.
+/// When memory for copies of rows is reserved, at least 1/`SPARE` of the free memory remains free.
 const SPARE: u64 = 16;
-/// Thresholds for copying rows. Rows are copied once 1/`FIRST` of all vertices are reached. They are copied again
-/// whenever the number of reached vertices has grown by a factor of `MORE`.
+/// Thresholds for copying rows. Rows are copied once 1/`FIRST` of all vertices are reached, and again whenever the
+/// number of reached vertices has grown by a factor of `MORE`.
 const FIRST: u32 = 16;
 const MORE: u32 = 4;
-/// If all rows are in memory, the space reserved for copies has room for 1/`IN_MEMORY` of all entries.
+/// If all rows are in memory, memory for copies is reserved for 1/`IN_MEMORY` of all row entries.
 const IN_MEMORY: u64 = 3;
-/// Sampling interval, in rows, for estimating how many entries are left.
+/// Sampling interval, in rows, for estimating how many row entries lead to unreached vertices.
 const SAMPLED: u32 = 64;
-/// Number of entries that are requested from a disk at once while rows are copied.
+/// Number of row entries that are requested from a disk at once while rows are copied.
 const WINDOW: usize = 1 << 20;
 
-/// One half of each row. The lower half of a row contains the neighbours that come before the row's vertex in the order
+/// One half of each adjacency row. The lower half of a row contains the neighbours before the row's vertex in the order
 /// of vertices, the upper half the neighbours after it.
 struct RowHalf<'a> {
     store: &'a BlockStore,
@@ -48,17 +49,17 @@ struct RowHalf<'a> {
     of_rows: Vec<u32>,
 }
 
-/// Copies of the last rows, without the neighbours that were reached before the copies were made.
+/// Copies of the last adjacency rows, without the neighbours that were already reached when the copies were made.
 struct Copies {
-    /// The first vertex whose row is copied; the number of vertices if no row is copied.
+    /// The first vertex whose row is copied; equal to the number of vertices if no row is copied.
     first: u32,
-    /// For each vertex from `first` on, the index of its row in `entries`, followed by the end of the last row.
+    /// For each vertex from `first` on, the index in `entries` at which its row begins. Then the end of the last row.
     starts: Buffer<u32>,
-    /// The copied rows, at the end of the buffer.
+    /// The copied rows. They are at the end of the buffer.
     entries: Buffer<u32>,
-    /// Number of vertices that must be reached before the rows are copied the first time, or the next time.
+    /// Number of reached vertices from which on the rows are copied next.
     due: u32,
-    /// Whether the rows are in files that do not fit in memory.
+    /// Whether the rows of the graph are in files that do not fit in memory.
     from_disk: bool,
 }
 
@@ -75,7 +76,7 @@ impl<'a> RowHalf<'a> {
         RowHalf { store: half, of_rows: of_rows.collect(), blocks }
     }
 
-    /// Returns the index of the block that contains a row.
+    /// Returns the index of the block that contains row `row`.
     #[inline]
     fn block_of(&self, row: u32) -> usize {
         let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
@@ -85,16 +86,16 @@ impl<'a> RowHalf<'a> {
         b
     }
 
-    /// Returns the block that contains a row, and the index of the row in the block.
+    /// Returns the block that contains row `row`, and the index of the row in that block.
     #[inline]
     fn locate(&self, row: u32) -> (&Block<'a>, usize) {
         let block = &self.blocks[self.block_of(row)];
         (block, (row - block.first_row) as usize)
     }
 
-    /// Reads ahead from the disk for a pass over all rows from the last to the first. The pass is at row `row`, so
-    /// entries before it are requested. `asked` is (last requested block, index of its first requested entry). Releases
-    /// the pages of blocks that the pass has finished.
+    /// Requests data from disk for a pass over all rows from the last to the first, which is at row `row`. `asked`
+    /// contains the block that was last requested, and the index of the first entry that was requested from it.
+    /// Releases the pages of blocks that the pass has finished.
     fn read_ahead_of_pass(&self, row: u32, asked: &mut Option<(usize, usize)>) {
         let b = self.block_of(row);
         let block = &self.blocks[b];
@@ -119,7 +120,7 @@ impl<'a> RowHalf<'a> {
         &block.targets[first as usize..end as usize]
     }
 
-    /// Prefetches the offset at which a row begins.
+    /// Prefetches the offset at which row `row` begins.
     #[inline]
     fn prefetch_offset(&self, row: u32) {
         let (block, local) = self.locate(row);
@@ -135,16 +136,16 @@ impl Copies {
     }
 }
 
-/// The adjacency rows of a graph, as a depth-first search reads them.
+/// The adjacency rows of a graph, with copies of some rows, as a depth-first search reads them.
 pub(super) struct SearchRows<'a> {
     /// The lower halves of all rows, then the upper halves.
     halves: [RowHalf<'a>; 2],
     direction: Direction,
     /// Number of vertices that have edges.
     vertices: u32,
-    /// Copies of rows, or memory reserved for copies; `None` if memory is too small for copies.
+    /// Copies of rows, or memory reserved for them; `None` if memory is too small for copies.
     copies: Option<Copies>,
-    /// Whether the kernel is advised not to read ahead in files of rows.
+    /// Whether the kernel was advised not to read ahead in the files of rows.
     is_random: bool,
 }
 
@@ -157,23 +158,22 @@ impl Drop for SearchRows<'_> {
 /// The bitmap of reached vertices, and the vector instructions that look up vertices in it.
 type Reached<'a> = (&'a [AtomicU64], Lookup);
 
-/// The row of a vertex in two halves: the neighbours before the vertex in the order of vertices, and the neighbours
-/// after it.
+/// The neighbours of a vertex in two halves: those before the vertex in the order of vertices, and those after it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Neighbours<'a>(pub [&'a [u32]; 2]);
 
-/// Number of neighbours in a chunk. The search tests one chunk of a row at a time.
+/// Number of neighbours in a chunk of a row. The search tests one chunk at a time.
 const CHUNK: usize = 64;
 
 impl<'a> Neighbours<'a> {
-    /// Returns the number of chunks of the row. Each half of the row is divided separately into chunks of 64
-    /// neighbours.
+    /// Returns the number of chunks of the row. Each half of the row is divided into chunks of 64 neighbours
+    /// separately.
     #[inline]
     pub fn chunks(&self) -> usize {
         self.0[0].len().div_ceil(CHUNK) + self.0[1].len().div_ceil(CHUNK)
     }
 
-    /// Returns the neighbours in the chunk at index `number`: 64, or fewer in the last chunk of each half.
+    /// Returns the neighbours in the chunk at index `number`. The last chunk of each half may have fewer than 64.
     #[inline]
     pub fn chunk(&self, number: usize) -> &'a [u32] {
         let of_lower = self.0[0].len().div_ceil(CHUNK);
@@ -183,7 +183,7 @@ impl<'a> Neighbours<'a> {
 }
 
 impl<'a> SearchRows<'a> {
-    /// Opens the rows of a graph. The graph must have both the lower and the upper halves of rows.
+    /// Opens the adjacency rows of a graph, which must have both the lower and the upper halves of rows.
     ///
     /// # Errors
     /// [`crate::Error::Usage`] if the upper halves are missing.
@@ -222,7 +222,7 @@ impl<'a> SearchRows<'a> {
         Ok(())
     }
 
-    /// Returns an iterator over the blocks: one slice per block, with the entries of all its rows.
+    /// Returns an iterator over the blocks of both halves. It yields one slice per block, with the entries of all rows.
     fn targets(&self) -> impl Iterator<Item = &'a [u32]> {
         self.halves.iter().flat_map(|half| &half.blocks).map(|block| block.targets)
     }
@@ -232,9 +232,9 @@ impl<'a> SearchRows<'a> {
         self.copies.as_ref().is_some_and(|copies| copies.first > 0 && reached >= copies.due)
     }
 
-    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. If `finished` returns true
-    /// for a vertex, the vertex's copied row is empty. Copying changes the division of rows into chunks. If rows are in
-    /// memory, copies nothing unless all entries with unreached neighbours fit.
+    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. The copied row of a vertex is
+    /// empty if `finished` returns true for the vertex. Copying changes the division of rows into chunks. If rows are
+    /// in memory, nothing is copied unless all entries with unreached neighbours fit.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -247,7 +247,7 @@ impl<'a> SearchRows<'a> {
         filled
     }
 
-    /// Estimates the number of entries that lead to unreached vertices.
+    /// Estimates how many row entries lead to unreached vertices.
     fn entries_left(&self, (seen, lookup): Reached<'_>) -> u64 {
         let of_chunk = |chunk: &[u32]| u64::from(lookup.lacking(seen, chunk).count_ones());
         let of_row = |row: Neighbours<'_>| (0..row.chunks()).map(|number| of_chunk(row.chunk(number))).sum::<u64>();
@@ -294,7 +294,8 @@ impl<'a> SearchRows<'a> {
         Ok(())
     }
 
-    /// Frees the copied rows, and lets the kernel read ahead in files again, because later passes read rows in order.
+    /// Frees the copied rows, and allows the kernel to read ahead in files again, because later passes read rows in
+    /// order.
     pub fn drop_copies(&mut self) {
         self.copies = None;
         let was_random = std::mem::take(&mut self.is_random);
@@ -307,8 +308,8 @@ impl<'a> SearchRows<'a> {
         self.copies.as_ref().filter(|copies| v >= copies.first)
     }
 
-    /// Requests the first entries of the rows of `vertices` from disk, without waiting. Does nothing unless the rows
-    /// are in files that do not fit in memory.
+    /// Requests the first entries of the rows of `vertices` from disk, without waiting for them. Does nothing unless
+    /// the rows are in files that do not fit in memory.
     #[inline]
     pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
         if let Some(copies) = self.copies.as_ref().filter(|copies| copies.from_disk) {
@@ -321,7 +322,7 @@ impl<'a> SearchRows<'a> {
         }
     }
 
-    /// Returns the out-neighbours of vertex `v`, from the copies if they contain its row.
+    /// Returns the out-neighbours of vertex `v`. If the copies contain its row, reached neighbours may be missing.
     #[inline]
     pub fn of(&self, v: u32) -> Neighbours<'_> {
         if let Some(copies) = self.copies_with(v) {
@@ -337,7 +338,7 @@ impl<'a> SearchRows<'a> {
         Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
 
-    /// Prefetches the offsets at which the row of vertex `v` begins.
+    /// Prefetches the offset at which the row of vertex `v` begins, in both halves.
     #[inline]
     pub fn prefetch_offset(&self, v: u32) {
         if let Some(copies) = self.copies_with(v) {
@@ -347,7 +348,7 @@ impl<'a> SearchRows<'a> {
         self.halves.iter().for_each(|half| half.prefetch_offset(row));
     }
 
-    /// Prefetches the first neighbours in the row of vertex `v`. The offsets of the row should be in a cache already.
+    /// Prefetches the first neighbours in the row of vertex `v`. The offset of the row should be in a cache already.
     #[inline]
     pub fn fetch(&self, v: u32) {
         if let Some(copies) = self.copies_with(v) {

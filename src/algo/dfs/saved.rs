@@ -1,25 +1,25 @@
-//! The checkpoint of a depth-first search: counters, records of vertices, and the stack.
+//! The checkpoint of a depth-first search: its counters, the records of all vertices, and the stack.
 
 use super::walk::DfsWalk;
 use crate::error::Result;
 use crate::memory::bytes_of;
 use crate::store::checkpoint::{Checkpoint, Saved};
 
-/// Number of equal units into which a search is divided to report its progress.
+/// Number of equal units in which the progress of a search is reported.
 pub(super) const UNITS: u64 = 1000;
 
-/// Counters of a search that are stored neither in the records nor on the stack.
+/// Counters of a depth-first search that are stored neither in the records of vertices nor on the stack.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DfsCounters {
-    /// The next vertex at which a tree of a forest may begin. All vertices before it are in a tree.
+    /// The next vertex at which a tree of a forest may begin. All vertices before it are in a tree already.
     pub next_root: u32,
     /// Number of trees so far.
     pub trees: u32,
-    /// Time spent searching so far, in seconds.
+    /// Time spent on the search so far, in seconds.
     pub seconds: f64,
 }
 
-/// Saves a search to its checkpoint, between two calls of [`DfsWalk::advance`].
+/// Saves the state of a search to its checkpoint, between two calls of [`DfsWalk::advance`].
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -31,12 +31,12 @@ pub(super) fn save(checkpoint: &mut Checkpoint, walk: &DfsWalk, counters: DfsCou
     checkpoint.save(done(walk), UNITS, &sections)
 }
 
-/// Returns how many of the [`UNITS`] units of progress a search has completed.
+/// Returns how many of the [`UNITS`] progress units a search has completed.
 pub(super) fn done(walk: &DfsWalk) -> u64 {
     u64::from(walk.tree.left) * UNITS / u64::from(walk.tree.vertices()).max(1)
 }
 
-/// Loads a search from a checkpoint into `walk`. Returns the counters of the search.
+/// Loads the state of a search from a checkpoint into `walk`. Returns the counters of the search.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if the checkpoint is not of a depth-first search of this graph.
@@ -56,7 +56,7 @@ pub(super) fn load(saved: &Saved, walk: &mut DfsWalk) -> Result<DfsCounters> {
     Ok(DfsCounters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
 }
 
-/// Returns a text for `verify` that says how far the search in a checkpoint has come.
+/// Returns a text for `verify` that says how many vertices the search in a checkpoint has reached and finished.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if the checkpoint is not of a depth-first search.

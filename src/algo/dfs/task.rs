@@ -1,4 +1,4 @@
-//! Implements [`Algorithm`] for the table `[dfs]`.
+//! Implements [`Algorithm`] for the job table `[dfs]`.
 
 use super::output::{DfsDetails, DfsOutput};
 use super::{Dfs, cost, driver, options, saved, verify};
@@ -121,7 +121,7 @@ impl Algorithm for Dfs {
             let components = counted(found.components, one, many);
             let largest = counted(found.largest_component, "vertex", "vertices");
             all.push(format!("There are {components}; the largest has {largest}."));
-            // For a prepared graph it may be unknown whether a reached vertex has a self-loop.
+            // For a prepared graph, it may be unknown whether a reached vertex has a self-loop.
             if let Some(length) = found.cycle_length {
                 all.push(format!("The graph has {} cycle.", if length == 0 { "no" } else { "a" }));
             }

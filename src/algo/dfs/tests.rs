@@ -14,7 +14,7 @@ use crate::memory::pages::is_random;
 use crate::store::checkpoint::Checkpoint;
 use proptest::prelude::*;
 
-/// Parent, preorder, postorder and depth of every vertex.
+/// Parent, preorder number, postorder number and depth of every vertex.
 type Numbers = Vec<[u32; 4]>;
 
 fn plain(model: &Model, roots: &[u32]) -> Numbers {
@@ -44,8 +44,8 @@ fn numbers(tree: &DfsTree) -> Numbers {
     tree.numbers().as_chunks::<4>().0.to_vec()
 }
 
-/// Searches `model` from each of `roots`, about `steps` vertices at a time. If a folder is given, saves and loads a
-/// checkpoint after each step.
+/// Searches `model` from each of `roots`, about `steps` vertices at a time. If a folder is given, a checkpoint is saved
+/// and loaded after each step.
 fn walked(
     model: &Model,
     rows: &mut SearchRows<'_>,
@@ -112,7 +112,8 @@ proptest! {
         prop_assert_eq!(validate(&walk.tree, &rows, source, 2, &budget(1 << 20)).unwrap(), Ok(trees));
     }
 
-    /// Checks that a change to any value of any vertex is detected, because the lexicographic tree is unique.
+    /// Checks that a change of any value of any vertex is detected. That is possible because the lexicographic tree is
+    /// unique.
     #[test]
     fn any_other_tree_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -138,7 +139,7 @@ proptest! {
     }
 }
 
-/// Checks that a call of `advance` is short even while the search backtracks, because signals are handled between
+/// Checks that a call of `advance` is short even while the search backtracks, because signals are handled only between
 /// calls.
 #[test]
 fn backtracking_is_done_in_steps() {
@@ -162,7 +163,7 @@ fn backtracking_is_done_in_steps() {
 /// that a breadth-first tree is refused.
 #[test]
 fn trees_of_other_searches_are_refused() {
-    // A cycle of four with a chord: 0 and 1 have most edges.
+    // A cycle of four vertices with a chord: 0 and 1 have most edges.
     let model = Model::new(&[[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]], Direction::Undirected);
     let folder = tempfile::tempdir().unwrap();
     let graph = model.graph(folder.path(), 50);
@@ -188,8 +189,7 @@ fn trees_of_other_searches_are_refused() {
     assert!(breadth.contains("was reached later and not below it"), "{breadth}");
 }
 
-/// Returns which vertices are reachable from `from` once the vertex `without` and the edge `cut` are removed from the
-/// graph.
+/// Returns which vertices are reachable from vertex `from` without using vertex `without` or edge `cut`.
 fn reachable(model: &Model, from: u32, without: Option<u32>, cut: Option<[u32; 2]>) -> Vec<bool> {
     let mut seen = vec![false; model.heads.len()];
     let mut way = vec![from];
@@ -277,7 +277,7 @@ proptest! {
     }
 }
 
-/// Checks that the kernel does not read ahead while rows are read at random, and reads ahead again for later passes.
+/// Checks that the kernel does not read ahead while rows are read in random order, and reads ahead for later passes.
 #[test]
 fn the_system_reads_ahead_again_once_copies_are_dropped() {
     let edges: Vec<[u32; 2]> = (0..2000).map(|v| [v, (7 * v + 1) % 2000]).collect();
@@ -293,7 +293,7 @@ fn the_system_reads_ahead_again_once_copies_are_dropped() {
     let is_advised = || is_random(graph.block_store.block(0).targets);
     let mut rows = SearchRows::new(&graph).unwrap();
     assert!(!is_advised());
-    // With and without enough memory for copies.
+    // First with enough memory for copies of rows, then without.
     for free in [graph.block_store.bytes(), 1 << 12] {
         rows.reserve_copies(&budget(free)).unwrap();
         assert!(is_advised());

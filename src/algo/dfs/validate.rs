@@ -1,11 +1,10 @@
-//! Checks depth-first trees. The checks share only the rows with the search.
+//! Checks a depth-first tree. The checks have only the rows of the graph in common with the search.
 //!
-//! First, `nested` checks the preorder and postorder numbers, parents and depths against each other, in preorder. The
-//! parent of a vertex must not be finished before the vertex is reached, and a vertex must be finished when its subtree
-//! ends. Then `row` checks every row: each edge must lead to a vertex that was reached before, or to a descendant. So
-//! no vertex was finished before its neighbours were reached, which makes the tree a depth-first tree. Each child of a
-//! vertex must be the first vertex in the row that was not reached before that child. This makes the tree the
-//! lexicographic one.
+//! First, `nested` checks the preorder and postorder numbers, parents and depths against each other, in preorder. A
+//! vertex must be reached before its parent is finished, and must be finished when its subtree ends. Then `row` checks
+//! every row: each edge must lead to a vertex that was reached before, or to a descendant. So no vertex was finished
+//! before its neighbours were reached, which makes the tree a depth-first tree. Each child of a vertex must be the
+//! first vertex in the row that was not reached before that child. This makes the tree the lexicographic one.
 
 use super::fault::DfsFault;
 use super::record::{DfsTree, NONE};
@@ -18,9 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Number of vertices that a thread processes at a time.
 const PART: usize = 2048;
-/// Prefetch distance, in entries of a row.
+/// Number of row entries by which a prefetch is ahead of the use of the data.
 const PREFETCH_DISTANCE: usize = 16;
-/// Number of vertices that a single-threaded pass processes between two cancellation checks.
+/// Number of vertices that one thread processes between two cancellation checks.
 const STRIDE: usize = 1 << 20;
 
 /// Returns the memory in bytes that checking a tree of `vertices` vertices takes.
@@ -28,18 +27,19 @@ pub(super) fn bytes(vertices: u64) -> u64 {
     12 * vertices
 }
 
-/// The preorder number of every vertex, and the end of its subtree in preorder.
+/// The preorder of a depth-first tree, and where in it the subtree of every vertex ends.
 pub(super) struct TreeNumbers {
-    /// Preorder number by vertex; [`NONE`] for a vertex that was not reached.
+    /// The preorder number of each vertex; [`NONE`] for a vertex that was not reached.
     pub pre: Buffer<u32>,
-    /// The vertices in preorder; [`NONE`] after the last reached vertex.
+    /// The reached vertices in preorder, followed by [`NONE`].
     pub order: Buffer<u32>,
-    /// For each vertex in preorder, the exclusive end of its subtree: the number of vertices that were reached before
-    /// the vertex was finished.
+    /// For each vertex in preorder, the exclusive end of its subtree. It equals the number of vertices that were
+    /// reached before the vertex was finished.
     pub end: Buffer<u32>,
 }
 
-/// Checks a depth-first tree from `source`, or a forest if `source` is `None`. Returns the number of trees, or a fault.
+/// Checks a depth-first tree from `source`, or a forest if `source` is `None`. Returns the number of trees, or the rule
+/// that the tree violates.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -74,7 +74,7 @@ pub(super) fn validate(
     Ok(Err(DfsFault::NoEdge { vertex, parent: tree.parent(vertex) }))
 }
 
-/// Checks parents, depths, preorder and postorder against each other. Returns the preorder numbers with the ends of
+/// Checks parents, depths, preorder and postorder numbers against each other. Returns the preorder with the ends of
 /// subtrees, and the number of trees.
 ///
 /// # Errors
@@ -120,7 +120,7 @@ pub(super) fn nested(
             signals::check()?;
         }
         let parent = tree.parent(v);
-        // A vertex that is not an ancestor was finished before this vertex was reached.
+        // Vertices that are not ancestors of `v` were finished before `v` was reached.
         while at != NONE && at != parent {
             if let Err(fault) = leave(at, number) {
                 return Ok(Err(fault));
@@ -153,7 +153,7 @@ pub(super) fn nested(
     })
 }
 
-/// Returns a vertex that is a root but should not be, or is not a root but should be, if any.
+/// Returns a vertex that is a root but should not be, or is not a root but should be. Returns `None` if there is none.
 fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     if let Some(source) = source {
         let is_root = tree.parent(source) == source && trees == 1;
@@ -169,8 +169,8 @@ fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     })
 }
 
-/// Checks the row of vertex `v`, which was reached, against the preorder numbers of its neighbours. Returns how many of
-/// the neighbours are children of `v` in the tree.
+/// Checks the neighbours of the reached vertex `v` by their preorder numbers. Returns how many of them are children of
+/// `v` in the tree.
 fn row(tree: &DfsTree, rows: &SearchRows<'_>, numbers: &TreeNumbers, v: u32) -> Result<u64, DfsFault> {
     let own = numbers.pre[v as usize];
     let end = numbers.end[own as usize];

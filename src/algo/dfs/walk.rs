@@ -1,12 +1,12 @@
-//! The depth-first search of a graph in memory or in files, by one thread.
+//! The depth-first search, by one thread, of a graph in memory or in files.
 //!
 //! A bitmap marks the reached vertices. For 16 million vertices it fits the second-level cache. The search processes a
 //! row in chunks of 64 neighbours. Vector instructions look up all neighbours of a chunk in the bitmap at once, and
 //! compute a mask of the *new* neighbours, which are not reached yet. The stack stores this mask while the search is in
-//! a subtree. So only new neighbours are looked up twice. Most subtrees are small, so the search prefetches the records
-//! and rows of the next few new neighbours. The row of a vertex with one edge is not processed, because the search came
-//! by that edge. A vertex without new neighbours is finished at once, without a stack entry. Rows begin with vertices
-//! of high degree, which are reached early. A chunk whose vertices all come before the first unreached vertex is
+//! a subtree, so that only new neighbours are looked up twice. Most subtrees are small, so the search prefetches the
+//! records and rows of the next few new neighbours. The row of a vertex with one edge is not read, because the search
+//! came by that edge. A vertex without new neighbours is finished at once, without a stack entry. Rows begin with
+//! vertices of high degree, which are reached early. A chunk whose vertices all precede the first unreached vertex is
 //! skipped.
 
 use super::record::{DfsTree, NONE};
@@ -16,18 +16,17 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
 
-/// Prefetch distance, in unreached neighbours of the current vertex.
+/// Number of unreached neighbours by which a prefetch is ahead of the search.
 const PREFETCHED: usize = 3;
 /// Maximum number of unreached neighbours whose rows are requested from disk together.
 const ASKED: usize = 16;
-/// Prefetch distance for backtracking, in stack entries below the top.
+/// Number of stack entries below the top by which a prefetch is ahead of backtracking.
 const BELOW: usize = 6;
 /// Number of 64-bit words of a stack entry. The first word contains a vertex in its lower half, and the index of a
-/// chunk (64 neighbours) of its row in the upper half. The second word is the mask of the unreached neighbours in this
-/// chunk.
+/// chunk of the vertex's row in its upper half. The second word is the mask of the unreached neighbours in this chunk.
 const WORDS: usize = 2;
-/// Chunk index in the stack entry of a vertex whose row has not been searched yet. Adding 1 wraps it to 0, the index of
-/// the first chunk.
+/// Chunk index of a vertex whose row has not been searched yet, in its stack entry. Adding 1 wraps it to 0, the index
+/// of the first chunk.
 const BEFORE_FIRST: usize = u32::MAX as usize;
 
 /// State of a depth-first search between two calls of [`DfsWalk::advance`].
@@ -36,12 +35,12 @@ pub(super) struct DfsWalk {
     /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
     lookup: Lookup,
-    /// Stack entries of the vertices on the tree path from the root to the current vertex. The current vertex is the
-    /// last.
+    /// Stack entries of the vertices on the tree path from the root to the current vertex, which is the last entry.
     stack: Buffer<u64>,
     /// Number of vertices on the stack.
     height: usize,
-    /// The first vertex with only one edge. All later vertices have one edge, too, because degrees descend.
+    /// The first vertex with only one edge. All later vertices also have one edge, because vertices are in order of
+    /// degree.
     leaves: u32,
     /// The first vertex that is not reached yet, in the order of vertices.
     whole: u32,
@@ -53,7 +52,7 @@ impl DfsWalk {
         DfsTree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
-    /// Creates a search of a graph of `vertices` vertices that has not started. Vertices from `leaves` on have one
+    /// Creates a search that has not started, for a graph of `vertices` vertices. Vertices from `leaves` on have one
     /// edge.
     ///
     /// # Errors
@@ -70,7 +69,7 @@ impl DfsWalk {
         })
     }
 
-    /// Returns the tree, and frees the other memory of the search.
+    /// Returns the depth-first tree, and frees the other memory of the search.
     pub fn into_tree(self) -> DfsTree {
         self.tree
     }
@@ -81,13 +80,13 @@ impl DfsWalk {
         is_set(&self.seen, v)
     }
 
-    /// Returns the stack entries of the vertices from the root to the current one.
+    /// Returns the stack entries of the vertices on the path from the root to the current vertex.
     pub fn stack(&self) -> &[u64] {
         &self.stack[..WORDS * self.height]
     }
 
-    /// Resumes a search from the records in `tree` and the vertices in the stack entries `stack`. Ignores the chunk
-    /// indices and masks in these entries. Returns false if `stack` is invalid.
+    /// Resumes a search. `self.tree` contains the records of vertices, and `stack` is the saved stack, whose chunk
+    /// indices and masks are ignored. Returns false if `stack` is invalid.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
         let (places, rest) = stack.as_chunks::<WORDS>();
@@ -136,10 +135,11 @@ impl DfsWalk {
         self.put(root, chunk, new);
     }
 
-    /// Continues the search until about `steps` more vertices were reached or finished, or the tree is complete.
+    /// Continues the search until about `steps` more vertices were reached or finished, or until the tree is complete.
     /// Returns true if the tree is complete.
     pub fn advance(&mut self, rows: &SearchRows<'_>, steps: u32) -> bool {
-        // Finishing a vertex counts as a step, too, because backtracking scans the rest of a row and so takes as long.
+        // Finishing a vertex counts as a step, too, because backtracking looks for unreached neighbours in the rest of
+        // a row.
         let until = self.steps() + u64::from(steps);
         if self.height == 0 {
             return true;
@@ -195,8 +195,8 @@ impl DfsWalk {
         u64::from(self.tree.reached) + u64::from(self.tree.left)
     }
 
-    /// Prefetches data for backtracking. For a vertex some entries below the top of the stack, this is its record and
-    /// its row offset. For a vertex nearer to the top, it is the next chunk of its neighbours.
+    /// Prefetches data for backtracking: the record and row offset of a vertex some entries below the top of the stack,
+    /// and the next chunk of neighbours of a vertex nearer to the top.
     #[inline]
     fn prefetch_below(&self, rows: &SearchRows<'_>) {
         let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
@@ -214,27 +214,27 @@ impl DfsWalk {
         }
     }
 
-    /// Returns the top entry of the stack: (vertex, index of a chunk of its row, mask of the unreached neighbours in
-    /// the chunk).
+    /// Returns the top entry of the stack: the vertex, the index of a chunk of its row, and the mask of the unreached
+    /// neighbours in the chunk.
     #[inline]
     fn top(&self) -> (u32, usize, u64) {
         let place = &self.stack[WORDS * (self.height - 1)..][..WORDS];
         (place[0] as u32, (place[0] >> 32) as usize, place[1])
     }
 
-    /// Replaces the top entry of the stack with another vertex, chunk index and mask.
+    /// Replaces the top entry of the stack.
     #[inline]
     fn put(&mut self, v: u32, chunk: usize, new: u64) {
         self.stack[WORDS * (self.height - 1)..][..WORDS].copy_from_slice(&entry(v, chunk, new));
     }
 
-    /// Finds the first chunk of `row`, from chunk `from` on, that contains unreached neighbours. Returns (index of the
-    /// chunk, mask of these neighbours).
+    /// Finds the first chunk of `row`, from chunk `from` on, that contains unreached neighbours. Returns the index of
+    /// the chunk and the mask of these neighbours.
     #[inline]
     fn next_new(&self, rows: &SearchRows<'_>, row: Neighbours<'_>, from: usize) -> Option<(usize, u64)> {
         let found = (from..row.chunks()).find_map(|number| {
             let chunk = row.chunk(number);
-            // If even the last neighbour comes before the first unreached vertex, all are reached.
+            // If even the last neighbour precedes the first unreached vertex, all neighbours in the chunk are reached.
             if chunk.last().is_some_and(|&last| last < self.whole) {
                 return None;
             }
@@ -247,7 +247,7 @@ impl DfsWalk {
         found
     }
 
-    /// Prefetches data of the next unreached neighbours in a chunk: the row of the first neighbour, and the record and
+    /// Prefetches data for the next unreached neighbours in a chunk: the row of the first neighbour, and the record and
     /// row offset of a later one.
     #[inline]
     fn prefetch_next(&self, rows: &SearchRows<'_>, chunk: &[u32], mut new: u64) {
@@ -289,7 +289,7 @@ fn entry(v: u32, chunk: usize, new: u64) -> [u64; WORDS] {
     [u64::from(v) | (chunk as u64) << 32, new]
 }
 
-/// Returns the neighbours in a chunk whose bits are set in the mask `new`.
+/// Returns the neighbours in `chunk` whose bits are set in the mask `new`.
 fn each_new(chunk: &[u32], new: u64) -> impl Iterator<Item = u32> {
     ones(new).filter_map(|place| chunk.get(place as usize).copied())
 }

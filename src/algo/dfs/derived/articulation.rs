@@ -1,10 +1,9 @@
 //! Articulation points and bridges of an undirected graph, from its depth-first forest (Hopcroft and Tarjan: Efficient
 //! algorithms for graph manipulation, CACM 1973).
 //!
-//! The low point of a vertex is the smallest preorder number of all vertices in its subtree and their neighbours. For
-//! each vertex, its own parent does not count as a neighbour. First, all threads find the smallest preorder number in
-//! the row of each vertex. Then one thread propagates low points up the tree, from the last vertex in preorder to the
-//! first.
+//! The low point of a vertex is the smallest preorder number of all vertices in its subtree and of their neighbours. A
+//! vertex's own parent does not count as its neighbour. First, all threads find the smallest preorder number in the row
+//! of each vertex. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -16,14 +15,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Number of vertices that a thread processes at a time.
 const PART: usize = 2048;
-/// Prefetch distance, in entries of a row.
+/// Number of row entries by which a prefetch is ahead of the use of the data.
 const PREFETCH_DISTANCE: usize = 16;
-/// Number of vertices that a single-threaded pass processes between two cancellation checks.
+/// Number of vertices that one thread processes between two cancellation checks.
 const STRIDE: usize = 1 << 20;
 
-/// Mark bit of an articulation point: a vertex whose removal splits its component.
+/// Mark bit of an articulation point: a vertex whose removal splits its connected component.
 const POINT: u32 = 1;
-/// Mark bit of a vertex whose edge to its parent is a bridge: an edge whose removal splits the component.
+/// Mark bit of a vertex whose edge to its parent is a bridge: an edge whose removal splits its connected component.
 const BRIDGE: u32 = 2;
 
 /// The articulation points and bridges of a graph.
@@ -36,12 +35,12 @@ pub(in crate::algo::dfs) struct Articulation {
 }
 
 impl Articulation {
-    /// Returns the memory in bytes that the computation takes for `vertices` vertices.
+    /// Returns the memory in bytes for finding the articulation points and bridges of a graph with `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }
 
-    /// Computes articulation points and bridges from the depth-first tree or forest.
+    /// Computes articulation points and bridges from a depth-first tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -82,8 +81,8 @@ impl Articulation {
                 bridges += 1;
             }
             let is_root = tree.parent(parent) == parent;
-            // A root is an articulation point if it has a second child. The first child is reached right after the
-            // root.
+            // A root is an articulation point if it has a second child. The first child is the vertex that was reached
+            // right after the root.
             let parts =
                 if is_root { pre[v as usize] != pre[parent as usize] + 1 } else { lowest >= pre[parent as usize] };
             if parts && marks[parent as usize] & POINT == 0 {
@@ -94,7 +93,7 @@ impl Articulation {
         Ok(Articulation { marks, points, bridges })
     }
 
-    /// Removes the bridge mark of the edge between vertex `v` and its parent, because the input repeats this edge.
+    /// Records that the input repeats the edge between vertex `v` and its parent, so that this edge is not a bridge.
     pub fn is_repeated(&mut self, v: u32) {
         self.bridges -= u64::from(self.is_bridge(v));
         self.marks[v as usize] &= !BRIDGE;
@@ -111,7 +110,7 @@ impl Articulation {
     }
 }
 
-/// Returns the smallest preorder number among vertex `v` and its neighbours, except its parent.
+/// Returns the smallest preorder number of vertex `v` and its neighbours, without the parent of `v`.
 fn own_low(tree: &DfsTree, rows: &SearchRows<'_>, pre: &[u32], v: u32) -> u32 {
     let parent = tree.parent(v);
     let mut low = pre[v as usize];

@@ -1,5 +1,5 @@
-//! Finds a cycle among the vertices that a depth-first search reached: a cycle of several vertices, or a self-loop.
-//! Rows contain no self-loops. So self-loops are found while the input is read, in the first pass or in another one.
+//! Finds a cycle among the vertices that a depth-first search has reached: a self-loop, or a cycle of several vertices.
+//! Adjacency rows contain no self-loops, so these are found while the input is read, either the first time or again.
 
 use super::strong::Strong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
@@ -13,32 +13,32 @@ use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 
-/// What is known about cycles among the reached vertices.
+/// What is known about cycles among the vertices that a search has reached.
 pub(in crate::algo::dfs) enum Cycle {
-    /// There is no cycle. A topological order exists.
+    /// There is no cycle, so a topological order exists.
     No,
-    /// A self-loop at this vertex, which has the smallest id of all reached vertices with a self-loop.
+    /// A self-loop at this vertex. No reached vertex with a smaller id has a self-loop.
     Loop(InputId),
-    /// A cycle of at least two vertices. Each has an edge to the next one, and the last has an edge to the first.
+    /// A cycle of at least two vertices. Each has an edge to the next, and the last has an edge to the first.
     Of(Buffer<u32>),
     /// There is no cycle of two or more vertices. It is unknown whether a reached vertex has a self-loop.
     Unknown,
 }
 
-/// The vertices that a search reached.
+/// The vertices that a search has reached.
 #[derive(Clone, Copy)]
 pub(in crate::algo::dfs) struct ReachedVertices<'a> {
     pub tree: &'a DfsTree,
-    /// The source, if it has no edges except self-loops. It is then not in `tree`.
+    /// The source, if its only edges are self-loops or it has no edges. Then it is not in `tree`.
     pub own: Option<InputId>,
-    /// Whether all vertices are reached, including vertices that have no edges other than self-loops. This is true for
-    /// a forest.
+    /// Whether all vertices are reached, including those that have no edges other than self-loops. This is so for a
+    /// forest.
     pub all: bool,
 }
 
 impl Cycle {
-    /// Looks for a cycle among the `reached` vertices, in the rows and in the self-loop data that the first pass over
-    /// the input stored.
+    /// Looks for a cycle among the `reached` vertices, in the adjacency rows and in what the first pass over the input
+    /// stored about self-loops.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of reading the stored order of vertices.
@@ -62,15 +62,14 @@ impl Cycle {
         })
     }
 
-    /// Returns the self-loop of the reached vertex with the smallest id among those that have one, or [`Cycle::No`] if
-    /// none has. `pairs` is the result of looking for self-loops in the input.
+    /// Returns the self-loop at the reached vertex with the smallest id, or [`Cycle::No`] if no reached vertex has a
+    /// self-loop. `pairs` is the result of looking for self-loops in the input.
     pub fn by_loops(pairs: &PairCounts, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
     }
 
-    /// Returns the number of vertices of the cycle: 0 if there is no cycle, `None` if it is unknown whether there is
-    /// one.
+    /// Returns the number of vertices of the cycle: 0 if there is none, `None` if it is unknown whether there is one.
     pub fn length(&self) -> Option<u64> {
         match self {
             Cycle::No => Some(0),
@@ -80,7 +79,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the vertex at index `place` of the cycle.
+    /// Returns the id of the vertex at index `place` of the cycle.
     pub fn vertex(&self, place: u64, ids: &InputIds) -> InputId {
         match self {
             Cycle::Loop(id) => *id,
@@ -89,7 +88,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the value by which id columns represent the vertex at index `place` of the cycle.
+    /// Returns the number that stands for the vertex at index `place` of the cycle in columns of ids.
     pub fn number(&self, place: u64, ids: &InputIds) -> u64 {
         match self {
             Cycle::Of(vertices) => ids.number(Vertex(vertices[place as usize])),
@@ -97,7 +96,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the first vertices of the cycle for the report, at most [`MOST_OF_CYCLE`].
+    /// Returns the first vertices of the cycle, at most [`MOST_OF_CYCLE`], for the report.
     pub fn first_vertices(&self, ids: &InputIds) -> Vec<InputId> {
         let most = self.length().unwrap_or(0).min(MOST_OF_CYCLE as u64);
         (0..most).map(|place| self.vertex(place, ids)).collect()
@@ -105,8 +104,7 @@ impl Cycle {
 }
 
 impl ReachedVertices<'_> {
-    /// Returns true if the vertex with dense id `id` was reached. Also works for a vertex whose only edges are
-    /// self-loops.
+    /// Returns true if the vertex with dense id `id` was reached. The vertex may have no edges other than self-loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
         if self.all || self.own.is_some_and(|own| ids.find(own) == Some(id)) {
             return Ok(true);
@@ -115,7 +113,8 @@ impl ReachedVertices<'_> {
         Ok(relabel::vertex(order.ids()?, id).is_some_and(|Vertex(v)| self.tree.pre(v) != NONE))
     }
 
-    /// Makes each reached vertex its own partner in `partners`, so that [`PairCounts::count`] finds its self-loops.
+    /// Makes each reached vertex its own partner in `partners`, so that [`PairCounts::count`] finds the self-loops of
+    /// reached vertices.
     pub fn as_pairs(&self, ids: &InputIds, partners: &mut [u32]) {
         let mut put = |DenseId(id): DenseId| {
             if let Some(partner) = partners.get_mut(id as usize) {

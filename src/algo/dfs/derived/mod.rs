@@ -1,4 +1,4 @@
-//! Results derived from a depth-first tree: articulation points and bridges, strongly connected components, and a
+//! Computes results from a depth-first tree: articulation points and bridges, strongly connected components, and a
 //! cycle.
 
 pub mod articulation;

@@ -1,12 +1,12 @@
 //! Strongly connected components and a cycle of a directed graph, from its depth-first forest (Tarjan: Depth-first
-//! search and linear graph algorithms, SIAM Journal on Computing 1972). Rows contain no self-loops; `derived/cycle.rs`
-//! looks for them elsewhere.
+//! search and linear graph algorithms, SIAM Journal on Computing 1972). Adjacency rows contain no self-loops;
+//! `derived/cycle.rs` finds these.
 //!
 //! Vertices are processed in postorder. Each edge of a vertex leads to a vertex that was reached before this one was
 //! finished. The low point of a vertex is the smallest of its own preorder number, the preorder numbers of its
-//! out-neighbours that are in no component yet, and the low points of its children. If the low point is the vertex's
-//! own preorder number, a component is complete: the vertex and its descendants that are in no component yet. The
-//! postorder is known in advance, so rows are prefetched.
+//! out-neighbours that are in no component yet, and the low points of its children. If the low point equals the
+//! vertex's own preorder number, a component is complete: the vertex and those of its descendants that are in no
+//! component yet. The postorder is known, so the rows of later vertices are prefetched.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -14,33 +14,33 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Prefetch distance of rows, in vertices.
+/// Number of vertices by which prefetching a row is ahead of its use.
 const ROWS_AHEAD: usize = 4;
-/// Prefetch distance of the offsets at which rows begin, in vertices.
+/// Number of vertices by which prefetching the offset of a row is ahead of its use.
 const LOCATIONS_AHEAD: usize = 8;
 /// Number of vertices that are processed between two cancellation checks.
 const STRIDE: usize = 1 << 16;
 
 /// The strongly connected components of a graph.
 pub(in crate::algo::dfs) struct Strong {
-    /// For each vertex, the representative of its component: the vertex of the component that was reached first.
-    /// [`NONE`] if the vertex was not reached.
+    /// For each vertex, the representative of its component, which is the vertex of the component that was reached
+    /// first. [`NONE`] for a vertex that was not reached.
     component: Buffer<u32>,
     /// Number of components.
     pub components: u64,
-    /// Number of vertices of the largest component.
+    /// Number of vertices in the largest component.
     pub largest: u64,
-    /// A back edge as a pair: a vertex, and an ancestor to which it has an edge. `None` if there is no back edge.
+    /// An edge from a vertex to one of its ancestors, as the pair (vertex, ancestor). `None` if there is no such edge.
     back: Option<[u32; 2]>,
 }
 
 impl Strong {
-    /// Returns the memory in bytes that the computation takes for `vertices` vertices.
+    /// Returns the memory in bytes for finding the components of a graph with `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }
 
-    /// Computes the components from the depth-first tree or forest.
+    /// Computes strongly connected components from a depth-first tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -88,13 +88,13 @@ impl Strong {
         Ok(Strong { component, components, largest, back })
     }
 
-    /// Returns the representative of the component of `v`: its vertex that was reached first.
+    /// Returns the representative of the component of vertex `v`: the vertex of the component that was reached first.
     pub fn of(&self, v: u32) -> u32 {
         self.component[v as usize]
     }
 
-    /// Returns the vertices of a cycle of at least two vertices in the direction of its edges, or `None` if there is no
-    /// such cycle. The last vertex has an edge to the first.
+    /// Returns the vertices of a cycle of at least two vertices, in the direction of its edges, or `None` if there is
+    /// no such cycle. The last vertex has an edge to the first.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].

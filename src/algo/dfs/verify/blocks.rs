@@ -1,6 +1,6 @@
-//! Computes articulation points and bridges again, by joining edges that are on a common cycle.
+//! Verifies articulation points and bridges by another method: joins edges that are on a common cycle.
 //!
-//! An edge from a vertex to an ancestor closes a cycle with the tree edges between them. Cycles that share an edge
+//! An edge from a vertex to an ancestor forms a cycle with the tree edges between the two. Cycles that share an edge
 //! belong to the same *block* (biconnected component). A tree edge is identified by its lower end, and joined to the
 //! tree edge above it if both are on a common cycle. An edge that is a block by itself is a bridge, and a vertex at
 //! which two blocks meet is an articulation point. Edges may come in any order, several times, and from several
@@ -19,26 +19,26 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const POINT: u8 = 1;
 /// Mark bit of a vertex whose edge to its parent is a bridge according to the columns.
 const BRIDGE: u8 = 2;
-/// Mark bit of a vertex that is the top of at least one block of edges.
+/// Mark bit of a vertex that is the top of at least one block (biconnected component).
 const BLOCK: u8 = 4;
-/// Mark bit of a vertex that is the top of two or more blocks of edges.
+/// Mark bit of a vertex that is the top of two or more blocks (biconnected components).
 const SECOND: u8 = 8;
-/// Mark bit of a vertex whose edge to its parent is in the same block as the edge to one of its children.
+/// Mark bit of a vertex whose edge to its parent is in the same block as its edge to one of its children.
 const JOINED: u8 = 16;
 
 /// The blocks (biconnected components) of a depth-first forest.
 pub(super) struct BlockCheck {
-    /// For each vertex, the vertex itself or an ancestor. The edge from the vertex to its parent and the edge from that
-    /// ancestor to its parent are in the same block.
+    /// For each vertex, the vertex itself or one of its ancestors. The edges from the two to their parents are in the
+    /// same block.
     up: Buffer<AtomicU32>,
     marks: Buffer<u8>,
 }
 
 impl BlockCheck {
-    /// Reads the marks from the columns, and makes every tree edge a block by itself.
+    /// Reads the marks of vertices from the columns. Every tree edge is a block by itself at first.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for values that are not marks; [`crate::Error::Limit`]; read errors.
+    /// [`crate::Error::Validation`] if a value in the columns is not a mark; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, budget: &Budget) -> Result<BlockCheck> {
         let vertices = tree.vertices() as usize;
         let up: Buffer<AtomicU32> = budget.zeroed(vertices, "blocks of edges (4 bytes a vertex)")?;
@@ -53,7 +53,8 @@ impl BlockCheck {
         Ok(BlockCheck { up, marks })
     }
 
-    /// Merges the biconnected components (blocks) of all tree edges between `below` and its ancestor `above` into one.
+    /// Merges the blocks (biconnected components) of all tree edges between `below` and its ancestor `above`, because
+    /// an edge between the two closes a cycle.
     pub fn join(&self, tree: &DfsTree, above: u32, below: u32) {
         let mut v = self.top(below);
         while tree.depth(v) > tree.depth(above) + 1 {
@@ -64,7 +65,7 @@ impl BlockCheck {
     }
 
     /// Returns the lower end of the topmost tree edge in the block of the edge between `v` and its parent. Shortens the
-    /// chain of `up` references for later calls.
+    /// path to it for later calls.
     fn top(&self, mut v: u32) -> u32 {
         loop {
             let up = self.up[v as usize].load(Relaxed);
@@ -76,8 +77,8 @@ impl BlockCheck {
         }
     }
 
-    /// Compares the marks in the columns and the reported counts with the computed blocks. [`Self::join`] must have
-    /// been called for all edges between a vertex and an ancestor before.
+    /// Compares the marks in the columns and the reported numbers with the blocks. Before, [`Self::join`] must have
+    /// been called for every edge between a vertex and an ancestor.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].

@@ -1,4 +1,4 @@
-//! Reads the columns that a depth-first search wrote. Vertices are given by their index in the order of vertices.
+//! Reads the columns of a depth-first search. Vertices are given by their index in the order of vertices.
 
 use super::wrong;
 use crate::algo::Results;
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 
-/// Number of rows that are read between two cancellation checks.
+/// Number of column rows that are read between two cancellation checks.
 const STRIDE: u64 = 1 << 20;
 
-/// The columns that a depth-first search wrote.
+/// The columns that a depth-first search has written.
 pub(super) struct DfsColumns<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
@@ -19,13 +19,13 @@ pub(super) struct DfsColumns<'a> {
 }
 
 impl DfsColumns<'_> {
-    /// Calls `each` with every vertex that has an edge and the vertex's value in the column `name`. The vertex is given
-    /// by its index in the order of vertices. A source without edges must have the value `own`, and other vertices
-    /// without edges the value -1.
+    /// Calls `each` with every vertex that has an edge, given by its index in the order of vertices, and with its value
+    /// in the column `name`. A source without edges must have the value `own`, and other vertices without edges the
+    /// value -1.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] if the column has another length or other values, or if `each` returns false; read
-    /// errors.
+    /// [`crate::Error::Validation`] if the column has another length, if a vertex without edges has another value, or
+    /// if `each` returns false; read errors.
     pub fn each(&self, name: &str, own: i64, mut each: impl FnMut(u32, i64) -> bool) -> Result<()> {
         let of_rows = self.places.of_rows()?;
         let column = self.results.column(&format!("out/dfs/{name}"), &self.places.ids, -1i64)?;
@@ -47,9 +47,8 @@ impl DfsColumns<'_> {
         Ok(())
     }
 
-    /// Returns the vertex to which the value `number` of an id column refers, as an index in the order of vertices;
-    /// `None` if the vertex has no edge. `reached` must be true if the value is in the row of a reached vertex; only
-    /// then can -1 be an id.
+    /// Returns the vertex whose id is the value `number` of a column, as an index in the order of vertices; `None` if
+    /// the vertex has no edge. `reached` says whether the value belongs to a reached vertex. Only then can -1 be an id.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();

@@ -1,11 +1,11 @@
-//! Checks strongly connected components, a topological order, and a cycle of two or more vertices against the edges of
-//! a graph.
+//! Verifies strongly connected components, a topological order, and a cycle of several vertices by the edges of a
+//! graph.
 //!
-//! Components are correct if no two of them reach each other, and if all vertices within a component reach each other.
+//! Components are correct if no two components reach each other, and if all vertices of a component reach each other.
 //! An edge to another component must lead to a component that was finished earlier, so no two components reach each
-//! other. The first vertex of a component reaches all others by tree paths, which stay inside the component. Each other
-//! vertex must have a path, through its descendants, to an earlier vertex of its component. So it finally reaches the
-//! first vertex.
+//! other. The first vertex of a component reaches the others by tree paths that stay in the component. Each other
+//! vertex must have a path, through its descendants, to an earlier vertex of its component. So by several such paths it
+//! reaches the first vertex.
 
 use super::columns::DfsColumns;
 use super::cycle::CycleCheck;
@@ -18,11 +18,11 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The components that the columns report, and the data to check them against edges.
+/// The components in the columns, and the data to check them against edges.
 pub(super) struct ComponentCheck {
-    /// For each vertex, the first vertex of its component.
+    /// For each vertex, the vertex of its component that was reached first.
     first: Buffer<u32>,
-    /// The position of each vertex in the topological order; `None` if the results contain no such order.
+    /// For each vertex, its position in the topological order; `None` if the results contain no such order.
     places: Option<Buffer<u32>>,
     /// For each vertex, the smallest preorder number of its out-neighbours in the same component.
     low: Buffer<AtomicU32>,
@@ -30,10 +30,10 @@ pub(super) struct ComponentCheck {
 }
 
 impl ComponentCheck {
-    /// Reads components, topological order and cycle from the columns.
+    /// Reads the components, the topological order and the cycle from the columns.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] if the columns are impossible; [`crate::Error::Limit`]; read errors.
+    /// [`crate::Error::Validation`] if the values of a column are impossible; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, strong: &StrongComponents, budget: &Budget) -> Result<Self> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
@@ -56,7 +56,7 @@ impl ComponentCheck {
         Ok(ComponentCheck { first, places, low, cycle: CycleCheck::read(columns, strong, budget)? })
     }
 
-    /// Checks the components and the topological order against the edge `from` → `to` between reached vertices.
+    /// Checks the components and the topological order against the edge `from` → `to`, whose ends are reached.
     #[inline]
     pub fn edge(&self, tree: &DfsTree, from: u32, to: u32) -> std::result::Result<(), DfsFault> {
         let [own, other] = [from, to].map(|v| self.first[v as usize]);
@@ -75,8 +75,9 @@ impl ComponentCheck {
         Ok(())
     }
 
-    /// Compares the number of components and the size of the largest with the report, and checks that the vertices of
-    /// each component reach each other. All edges must have been passed to [`ComponentCheck::edge`].
+    /// Compares the number of components and the size of the largest component with the report, and checks that the
+    /// vertices of each component reach each other. Before, all edges must have been passed to
+    /// [`ComponentCheck::edge`].
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
@@ -129,7 +130,7 @@ impl ComponentCheck {
     }
 }
 
-/// Reads a topological order from its column. No two reached vertices may have the same position.
+/// Reads the topological order from its column. All reached vertices must have different positions.
 fn topological(columns: &DfsColumns<'_>, tree: &DfsTree, budget: &Budget) -> Result<Buffer<u32>> {
     let vertices = tree.vertices() as usize;
     let mut places: Buffer<u32> = budget.zeroed(vertices, "the topological order (4 bytes a vertex)")?;

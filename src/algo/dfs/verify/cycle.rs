@@ -1,4 +1,4 @@
-//! Checks the cycle in the columns and in the report against the edges of a graph. To check self-loops, it reads the
+//! Verifies the cycle in the columns and in the report by the edges of a graph. To verify self-loops, it reads the
 //! input again.
 
 use super::columns::DfsColumns;
@@ -15,21 +15,21 @@ use crate::memory::{Budget, Buffer};
 use crate::results::{RowId, column};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The cycle in the columns, and which of its edges were seen in the graph.
+/// The cycle in the columns, and which of its edges have been found in the graph.
 pub(super) struct CycleCheck {
-    /// The successor of each vertex on the cycle; [`NONE`] for other vertices. Empty if the results contain no cycle of
-    /// two or more vertices.
+    /// The successor of each vertex of the cycle; [`NONE`] for other vertices. Empty unless the results contain a cycle
+    /// of two or more vertices.
     next: Buffer<u32>,
-    /// Bitmap of vertices: set if the edge from the vertex to its successor was seen.
+    /// Bitmap of vertices: set if the edge from the vertex to its successor has been found.
     seen: Buffer<AtomicU32>,
 }
 
 impl CycleCheck {
-    /// Reads the cycle that was written, and compares it with the report. For a self-loop, the column contains only its
+    /// Reads the cycle from its column, and compares it with the report. For a self-loop, the column contains only its
     /// vertex.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] if the cycle is impossible; [`crate::Error::Limit`]; read errors.
+    /// [`crate::Error::Validation`] if the cycle in the column is impossible; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &DfsColumns<'_>, strong: &StrongComponents, budget: &Budget) -> Result<CycleCheck> {
         let length = strong.cycle_length.unwrap_or(0);
         let vertices = if length > 1 { columns.places.vertices() as usize } else { 0 };
@@ -74,7 +74,7 @@ impl CycleCheck {
         Ok(CycleCheck { next, seen })
     }
 
-    /// Marks the edge `from` → `to` as seen if it is an edge of the cycle.
+    /// Marks the edge `from` → `to` as found if it is an edge of the cycle.
     #[inline]
     pub fn edge(&self, from: u32, to: u32) {
         if self.next.get(from as usize) == Some(&to) {
@@ -82,7 +82,7 @@ impl CycleCheck {
         }
     }
 
-    /// Returns the two ends of a cycle edge that the input does not contain, if there is one.
+    /// Returns the two ends of an edge of the cycle that was not found in the graph, if there is one.
     pub fn lacks(&self) -> Option<[u32; 2]> {
         let is_seen = |v: u32| self.seen[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
         let lacks = |&(v, next): &(u32, u32)| next != NONE && !is_seen(v);
@@ -90,9 +90,9 @@ impl CycleCheck {
     }
 }
 
-/// Checks the reported self-loop. Does nothing if the results contain a cycle of two or more vertices. `counts` is
-/// called with the row index of a vertex that has a self-loop, and returns true if the search reached the vertex. The
-/// report must name the first such vertex, if any.
+/// Checks that the report names the first self-loop at a reached vertex, if any. Does nothing if the results contain a
+/// cycle of two or more vertices. `counts` is called with the row index of a vertex that has a self-loop, and must
+/// return true if the search has reached this vertex.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].
@@ -119,7 +119,7 @@ pub(super) fn check_loops(
                 })?;
             Some(firsts.into_iter().flatten().min())
         }
-        // A prepared graph stores only the first self-loop.
+        // A prepared graph stores only the self-loop with the smallest id.
         EdgeSource::Blocks(_) => match info.first_loop {
             Some(first) if counts(first) => Some(Some(first)),
             Some(_) if info.loops == 1 => Some(None),

@@ -1,12 +1,12 @@
-//! Checks the written columns against the edges of the input, which is read again.
+//! Verifies the columns of a depth-first search by the edges of the input, which is read again.
 //!
 //! The order of vertices is computed again (`searches::places`), and columns are read in this order (`columns`). The
 //! values in the columns are checked against each other as in the run. Then every edge is checked, in any order
-//! (`tree_check`): it must lead to a vertex that was reached before, or to a descendant. If it leads to a descendant
-//! that is not a child, the child above that descendant must precede the descendant in the order of vertices. The
-//! reason is that the search continued with this child while both were unreached. If the edge leads to a child, the
-//! previous child must precede it. Articulation points and bridges are recomputed by another method (`blocks`), and
-//! strongly connected components are checked (`components`).
+//! (`tree_check`): it must lead to a vertex that was reached before, or to a descendant. If this descendant is not a
+//! child, the child above it must precede it in the order of vertices, because the search continued with this child
+//! while both were unreached. If the edge leads to a child, the previous child must precede it in that order.
+//! Articulation points and bridges are computed by another method (`blocks`), and strongly connected components are
+//! checked (`components`).
 
 mod blocks;
 mod columns;
@@ -33,8 +33,8 @@ use cycle::{CycleCheck, check_loops};
 use repeats::Repeats;
 use tree_check::TreeCheck;
 
-/// Checks the columns of a depth-first search against the edges. Returns a phrase for the report that describes what
-/// was checked.
+/// Verifies the columns of a depth-first search by the edges. Returns a phrase for the report that says what was
+/// checked.
 ///
 /// # Errors
 /// [`Error::Validation`] if the columns are not the result of the search that `table` requests; [`Error::Limit`]; read
@@ -67,8 +67,8 @@ pub(super) fn verify(
     let name = |v: u32| places.name(v);
     let as_error = |fault: DfsFault| fault.error(&name);
     let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(as_error)?;
-    // The tree contains the same preorder numbers. With a second copy, the check would take more memory than the run
-    // itself.
+    // The tree contains the same preorder numbers. With a second copy, verification would take more memory than the
+    // run.
     numbers.pre = budget.zeroed(0, "preorder to validate")?;
     let (mut depth, mut depths) = (0, Bins::default());
     for of in numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)) {
@@ -99,7 +99,7 @@ pub(super) fn verify(
     if let (Some(components), Some(strong)) = (check.components.take(), &found.strong) {
         more += &components.compare(&tree, &numbers, (found, strong), &name, budget)?;
         let of_rows = places.of_rows()?;
-        // In a forest, a self-loop at a vertex without other edges counts, too.
+        // In a forest, a self-loop at a vertex without other edges counts as well.
         let counts = |row: u64| match of_rows.get(row as usize) {
             Some(&place) if place != ISOLATED => tree.parent(place) != NONE,
             _ => source.is_none(),
@@ -117,7 +117,7 @@ fn wrong(what: &str) -> Error {
     Error::Validation(format!("depth-first search: {what}"))
 }
 
-/// Checks the columns of a source without edges, which reaches only itself.
+/// Verifies the columns for a source without edges, which reaches only itself.
 fn check_isolated(columns: &DfsColumns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSource<'_>) -> Result<String> {
     let mut names = vec![("parent", source), ("preorder", 0), ("postorder", 0), ("depth", 0)];
     if found.articulation.is_some() {
@@ -142,11 +142,11 @@ fn check_isolated(columns: &DfsColumns<'_>, source: i64, found: &DfsOutput, edge
     }
 }
 
-/// Reads the columns of a depth-first tree into records of vertices. Records are in the order of vertices.
+/// Reads the columns of a depth-first tree into records of vertices, in the order of vertices.
 fn read(columns: &DfsColumns<'_>, results: &Results<'_>) -> Result<DfsTree> {
     let mut tree = DfsTree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;
-    // A vertex that was not reached has no value in any column.
+    // A vertex that was not reached has the value -1 in all columns.
     let lacks = |numbers: &[u32], v: u32| numbers[4 * v as usize + 1] == NONE;
     // The preorder comes first, because it shows whether a vertex was reached.
     for (number, name) in [(1, "preorder"), (0, "parent"), (2, "postorder"), (3, "depth")] {

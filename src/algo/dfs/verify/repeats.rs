@@ -8,17 +8,18 @@ use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::InputInfo;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// For each vertex, the number of times that the input contains the edge between it and its parent. The count of each
+/// For each vertex, counts how often the input contains the edge between the vertex and its parent. The count for each
 /// direction stops at 2.
 pub(super) struct Repeats {
-    /// For each vertex, two counts: edges from its parent (lower 16 bits), and edges to its parent (upper 16 bits).
+    /// For each vertex, the number of edges from its parent (lower 16 bits) and the number of edges to it (upper 16
+    /// bits).
     counts: Buffer<AtomicU32>,
     /// Whether the input lists each edge from both ends.
     both_ends: bool,
 }
 
 impl Repeats {
-    /// Creates counts of zero for the edges of `tree`.
+    /// Creates counts of zero for the tree edges of `tree`.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of [`lists_both_ends`].
@@ -31,7 +32,7 @@ impl Repeats {
         Ok(Repeats { counts, both_ends })
     }
 
-    /// Counts the edge `u` → `v` if it connects a vertex and its parent in the tree.
+    /// Counts the edge `u` → `v` if it is between a vertex and its parent in the tree.
     pub fn note(&self, tree: &DfsTree, u: u32, v: u32) {
         for (parent, child, one) in [(u, v, 1), (v, u, 1 << 16)] {
             if tree.parent(child) == parent {

@@ -1,4 +1,5 @@
-//! Checks a depth-first tree, and the results derived from it, against all edges, which may come in any order.
+//! Verifies a depth-first tree, and the results computed from it, by all edges of the graph, which may come in any
+//! order.
 
 use super::blocks::BlockCheck;
 use super::components::ComponentCheck;
@@ -19,27 +20,27 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Number of vertices that a thread processes at a time.
 const PART: usize = 1 << 14;
 
-/// A depth-first tree, with the data to check it against the edges of a graph.
+/// A depth-first tree, and the data to check it against the edges of a graph.
 pub(super) struct TreeCheck<'a> {
     tree: &'a DfsTree,
     numbers: &'a TreeNumbers,
     direction: Direction,
-    /// Index in `children` of the first child of each vertex, followed by the number of all children.
+    /// For each vertex, the index of its first child in `children`. Then the number of all children.
     first: Buffer<u32>,
     /// The children of all vertices, in the order in which they were reached.
     children: Buffer<u32>,
-    /// Bitmap of vertices: set if an edge from the parent was seen.
+    /// Bitmap of vertices: set if an edge from the parent has been found.
     seen: Buffer<AtomicU32>,
-    /// Check of articulation points and bridges, if they were computed.
+    /// Check of articulation points and bridges; `None` if the results contain none.
     pub blocks: Option<BlockCheck>,
-    /// Counts of tree edges in the input, if an edge that the input repeats is not a bridge.
+    /// Counts of tree edges in the input; `None` if repeated edges count as one edge.
     pub repeats: Option<Repeats>,
-    /// Check of strongly connected components, if they were computed.
+    /// Check of strongly connected components; `None` if the results contain none.
     pub components: Option<ComponentCheck>,
 }
 
 impl<'a> TreeCheck<'a> {
-    /// Creates the check of `tree`, before any edge is seen.
+    /// Creates the check of `tree`, before any edge is known.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -58,8 +59,8 @@ impl<'a> TreeCheck<'a> {
         for v in 0..vertices {
             first[v + 1] += first[v];
         }
-        // Filling advances the start of each vertex to the start of the next vertex, so the starts are shifted back by
-        // one.
+        // Filling moves the start of each vertex to the start of the next vertex. So the starts are shifted back by one
+        // afterwards.
         for &v in order.iter().filter(is_child) {
             let place = &mut first[tree.parent(v) as usize];
             children[*place as usize] = v;
@@ -80,8 +81,8 @@ impl<'a> TreeCheck<'a> {
         })
     }
 
-    /// Checks the tree against all edges of the graph. Returns the first fault, which does not depend on the number of
-    /// threads.
+    /// Checks the tree against all edges of the graph. Returns the first violation, which does not depend on the number
+    /// of threads.
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Stopped`].
@@ -143,7 +144,7 @@ impl<'a> TreeCheck<'a> {
         }
     }
 
-    /// Checks that the edge from the parent of every vertex was seen.
+    /// Checks that an edge from the parent was found for every vertex.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if the operating system can't start a thread.
@@ -159,7 +160,7 @@ impl<'a> TreeCheck<'a> {
     }
 }
 
-/// Checks the tree against the edges of the input that one thread reads, and stores the first fault.
+/// Checks the tree against the edges of the input that one thread reads, and stores the first violation.
 struct Checker<'a> {
     check: &'a TreeCheck<'a>,
     wrong: Option<([u32; 2], DfsFault)>,

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Number of vertices that a thread processes at a time.
 const PART: usize = 2048;
-/// Number of row entries by which a prefetch is ahead of the use of the data.
+/// Prefetch distance: how many row entries ahead of the current one data is prefetched.
 const PREFETCH_DISTANCE: usize = 16;
 /// Number of vertices that one thread processes between two cancellation checks.
 const STRIDE: usize = 1 << 20;

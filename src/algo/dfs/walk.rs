@@ -16,11 +16,11 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
 
-/// Number of unreached neighbours by which a prefetch is ahead of the search.
+/// Prefetch distance: how many unreached neighbours ahead of the current one data is prefetched.
 const PREFETCHED: usize = 3;
 /// Maximum number of unreached neighbours whose rows are requested from disk together.
 const ASKED: usize = 16;
-/// Number of stack entries below the top by which a prefetch is ahead of backtracking.
+/// Prefetch distance for backtracking: how many stack entries below the top data is prefetched.
 const BELOW: usize = 6;
 /// Number of 64-bit words of a stack entry. The first word contains a vertex in its lower half, and the index of a
 /// chunk of the vertex's row in its upper half. The second word is the mask of the unreached neighbours in this chunk.

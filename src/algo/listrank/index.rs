@@ -14,6 +14,7 @@ use crate::memory::Plain;
 pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// The largest value, which is no element's index and marks the end of the list.
     const END: Self;
+    /// Number of bits of the type.
     const BITS: u32;
     /// Atomic integer of the same size, for memory that several threads write.
     type Cell: SharedNumber;

@@ -72,7 +72,7 @@ const ORDERS: [Order; 2] = [Order::Input, Order::Degree];
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct MergedEntries {
     sums: [u128; 2],
-    /// Number of finished vertex ranges, added up over both orders.
+    /// Number of vertex ranges that are counted, added up over both orders.
     done: usize,
     /// Counting time in seconds, including earlier runs.
     pub(super) seconds: f64,

@@ -142,7 +142,7 @@ pub(super) struct PairTimes {
 }
 
 impl PairTimes {
-    /// Creates times of zero for a graph of `blocks` blocks.
+    /// Creates the times for a graph of `blocks` blocks, all of which are zero.
     pub fn new(blocks: usize) -> PairTimes {
         let side = blocks.min(SIDE);
         PairTimes { blocks, seconds: (0..side).map(|front| vec![0.0; side - front]).collect() }

@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Number of vertices by which prefetching a row is ahead of its use.
+/// Prefetch distance of rows: how many vertices ahead of the current one a row is prefetched.
 const ROWS_AHEAD: usize = 4;
-/// Number of vertices by which prefetching the offset of a row is ahead of its use.
+/// Prefetch distance of row offsets: how many vertices ahead of the current one the offset of a row is prefetched.
 const LOCATIONS_AHEAD: usize = 8;
 /// Number of vertices that are processed between two cancellation checks.
 const STRIDE: usize = 1 << 16;

@@ -20,7 +20,7 @@ pub(super) struct CycleCheck {
     /// The successor of each vertex of the cycle; [`NONE`] for other vertices. Empty unless the results contain a cycle
     /// of two or more vertices.
     next: Buffer<u32>,
-    /// Bitmap of vertices: set if the edge from the vertex to its successor has been found.
+    /// A bit per vertex, which is set once the edge from the vertex to its successor has been found.
     seen: Buffer<AtomicU32>,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The order of vertices is computed again (`searches::places`), and columns are read in this order (`columns`). The
 //! values in the columns are checked against each other as in the run. Then every edge is checked, in any order
-//! (`tree_check`): it must lead to a vertex that was reached before, or to a descendant. If this descendant is not a
-//! child, the child above it must precede it in the order of vertices, because the search continued with this child
-//! while both were unreached. If the edge leads to a child, the previous child must precede it in that order.
-//! Articulation points and bridges are computed by another method (`blocks`), and strongly connected components are
-//! checked (`components`).
+//! (`tree_check`): it must lead to a vertex that was reached before, or to a descendant. If an edge leads from `u` to a
+//! descendant `w` that is not a child of `u`, the child of `u` above `w` must precede `w` in the order of vertices,
+//! because the search continued with this child while both were unreached. If `w` is a child of `u`, the previous child
+//! must precede `w`. Articulation points and bridges are computed by another method (`blocks`), and strongly connected
+//! components are checked (`components`).
 
 mod blocks;
 mod columns;

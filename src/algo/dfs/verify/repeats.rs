@@ -19,7 +19,7 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Creates counts of zero for the tree edges of `tree`.
+    /// Creates the counts for the edges of `tree`, all of which are zero.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of [`lists_both_ends`].

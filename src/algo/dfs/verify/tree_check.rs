@@ -29,7 +29,7 @@ pub(super) struct TreeCheck<'a> {
     first: Buffer<u32>,
     /// The children of all vertices, in the order in which they were reached.
     children: Buffer<u32>,
-    /// Bitmap of vertices: set if an edge from the parent has been found.
+    /// A bit per vertex, which is set once an edge from the parent of the vertex has been found.
     seen: Buffer<AtomicU32>,
     /// Check of articulation points and bridges; `None` if the results contain none.
     pub blocks: Option<BlockCheck>,

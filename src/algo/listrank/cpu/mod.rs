@@ -35,7 +35,9 @@ use crate::memory::Budget;
 /// Resources that the caller of a ranking engine provides.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
+    /// Number of threads.
     pub threads: usize,
+    /// Memory budget of the ranking.
     pub budget: &'a Budget,
     /// Cancellation check that all threads call from time to time. An error ends the ranking.
     pub check_cancelled: &'a (dyn Fn() -> Result<()> + Sync),

@@ -1,11 +1,12 @@
 //! Ranks lists in memory with ruling sets. A sublist is the part of a list from one ruler (selected element) to the
 //! next. Each thread walks many sublists at the same time.
 //!
-//! On two cores, 2^26 elements in random order take 0.35 to 0.6 s; [`serial`](super::serial) takes 12 s. The last pass
-//! takes 5 % of the time if the ranks of all sublists fit in the second-level cache, as they do with one ruler in 512
-//! elements. With one ruler in 256, and pairs in memory instead of ranks, it takes 20 % of the time. Ranking the list
-//! of sublists takes less than 1 %. Two variants are not faster: 16 or 24 sublists at a time instead of 48 take a fifth
-//! longer, and prefetching into the first-level cache takes as long as into the second.
+//! On two cores, 2^26 elements in random order take 0.35 to 0.6 s; [`serial`](super::serial) takes 12 s. The last pass,
+//! which computes ranks from offsets in sublists, takes 5 % of the time if the ranks of all sublists fit in the
+//! second-level cache, as they do with one ruler in 512 elements. With one ruler in 256, and pairs in memory instead of
+//! ranks, it takes 20 % of the time. Ranking the list of sublists takes less than 1 %. Two variants are not faster: 16
+//! or 24 sublists at a time instead of 48 take a fifth longer, and prefetching into the first-level cache takes as long
+//! as into the second.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

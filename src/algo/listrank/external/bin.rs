@@ -22,7 +22,9 @@ pub struct BinArrays<I> {
     pub entries: Buffer<I>,
     /// For each chain (a path of links within the bin), the element outside the bin to which its last link leads.
     pub exits: Buffer<I>,
+    /// First element of the bin.
     pub first: u64,
+    /// Number of elements of the bin.
     pub len: usize,
 }
 

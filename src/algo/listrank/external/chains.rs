@@ -174,8 +174,8 @@ fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mu
     }
 }
 
-/// Records that the remaining list begins after the chain that was its beginning. Returns false if another element has
-/// no predecessor, which means that two elements have the same successor.
+/// If the remaining list begins with a chain of this bin, records that it now begins after this chain. Returns false if
+/// another element has no predecessor, which means that two elements have the same successor.
 fn advance_beginning<I: Index>(
     walked: &ChainWalkResult,
     arrays: &BinArrays<I>,

@@ -24,6 +24,7 @@ pub struct Contraction<'a> {
     pub folder: &'a Path,
     /// Key of the input. Files of an earlier run with another key are ignored.
     pub key: u64,
+    /// Number of threads.
     pub threads: usize,
     /// Memory budget, of which [`BinSizes::memory`] bytes must be free.
     pub budget: &'a Budget,

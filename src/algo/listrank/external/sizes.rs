@@ -34,8 +34,8 @@ impl BinSizes {
         BinSizes { shares: Shares::new(n, bin_len), bins, buffer, threads: threads.max(1) as u64 }
     }
 
-    /// Returns the memory in bytes that ranking takes with integers of `word` bytes. It is for one bin, and for the
-    /// buffers of all threads.
+    /// Returns the memory in bytes for ranking with integers of `word` bytes: for one bin, and for the buffers of all
+    /// threads.
     pub fn memory(&self, word: u64) -> u64 {
         let buffers = self.threads * (self.bins * self.buffer + PIECE);
         // The links of bin 0 are ranked by sublists, in the memory that other bins use for chains. Short lists need

@@ -47,7 +47,7 @@ pub struct StateJournal<'a> {
     pub work: &'a Contraction<'a>,
     path: PathBuf,
     journal: Journal,
-    /// The state after the last record.
+    /// State of the ranking after the last journal record.
     pub now: RankingState,
     /// Number of journal records from earlier runs.
     pub found: u64,

@@ -21,13 +21,13 @@ pub(super) fn most_numbers<I: Index>() -> u64 {
     if I::BITS == 32 { 1 << (32 - PART_BITS) } else { (1 << (64 - LENGTH_BITS)) - 1 }
 }
 
-/// Views words of pinned memory as indices.
+/// Views 32-bit words of pinned memory as indices of list elements.
 pub(super) fn indices<I: Index>(words: &[u32]) -> &[I] {
     // SAFETY: any bytes are a valid index; slots are whole pages, so no bytes are left over at either end.
     unsafe { words.align_to().1 }
 }
 
-/// Views words of pinned memory as mutable indices.
+/// Views 32-bit words of pinned memory as mutable indices of list elements.
 pub(super) fn indices_mut<I: Index>(words: &mut [u32]) -> &mut [I] {
     // SAFETY: as above.
     unsafe { words.align_to_mut().1 }

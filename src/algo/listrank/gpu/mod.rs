@@ -63,6 +63,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Kernel, ProgramSource, Workspace, slice_bytes};
 use buffer_sizes::{COUNTERS, FOUND, RankingBufferSizes, SEEN};
 
+/// The GPU program of list ranking.
 pub static PROGRAM: ProgramSource =
     ProgramSource { name: "listrank.cu", text: TEXT, headers: &[COMMON, ("listrank.cuh", HEADER)] };
 const TEXT: &str = include_str!("../../../../kernels/listrank.cu");

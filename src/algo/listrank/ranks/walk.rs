@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Maximum number of walkers (messages that follow sublists) that a thread forwards in one round.
 const MAX_BATCH: usize = 1 << 14;
-/// Number of walkers (messages that follow sublists) by which prefetching an element is ahead of visiting it.
+/// Prefetch distance: how many walkers (messages that follow sublists) ahead of the current one an element is
+/// prefetched.
 const PREFETCH_DISTANCE: usize = 24;
 
 /// A sublist that was walked to its end: its index (`number`), the index of the next sublist ([`Index::END`] for the

@@ -46,13 +46,13 @@ impl<'a> EdgeCounters<'a> {
 /// Triangle counters of the edges in the blocks that some units (pairs of blocks) change.
 #[derive(Debug, Clone, Copy)]
 pub struct UnitCounters<'a> {
-    /// For each front block the counters of its edges, or `None` if they are not counted.
+    /// For each front block, the counters of its edges, or `None` if these edges are not counted.
     pub fronts: &'a [Option<&'a [AtomicU32]>],
-    /// Counters of the edges in the partner block, or `None` if they are not counted.
+    /// Counters of the edges in the partner block, or `None` if these edges are not counted.
     pub partner: Option<&'a [AtomicU32]>,
 }
 
-/// Number of hubs by which prefetching a hub's row in the bit matrix is ahead of its use.
+/// Prefetch distance: how many hubs ahead of the current one rows of the bit matrix are prefetched.
 const AHEAD: usize = 4;
 /// Number of 64-bit words that are collected before the triangles they stand for are added to counters. The words of
 /// one row are collected together, so this number may be exceeded by up to [`LONGEST`] words.
@@ -70,9 +70,9 @@ pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u6
     HubBits::places_bytes(hubs as u32) + settings.threads as u64 * tally
 }
 
-/// Triangles per edge that one thread finds. Edges that are in many triangles have counters in arrays of the thread,
-/// which are added to the shared counters when this value is dropped, or earlier. Triangles of other edges are added to
-/// the shared counters at once.
+/// The triangles that one thread finds, counted per edge. Edges that are in many triangles have counters in arrays of
+/// the thread, which are added to the shared counters when this value is dropped, or earlier. Triangles of other edges
+/// are added to the shared counters at once.
 #[derive(Debug)]
 pub struct Edges<'a> {
     fronts: &'a [Block<'a>],
@@ -94,7 +94,7 @@ pub struct Edges<'a> {
 }
 
 impl<'a> Edges<'a> {
-    /// Creates zero counts for a graph whose rows have at most `max_row` entries.
+    /// Creates a tally, in which all counts are zero, for a graph whose rows have at most `max_row` entries.
     pub fn new(fronts: &'a [Block<'a>], counters: UnitCounters<'a>, hubs: u32, max_row: usize) -> Edges<'a> {
         let of_front = |front: &Block<'_>| {
             let rows = hubs.saturating_sub(front.first_row).min(front.rows() as u32);

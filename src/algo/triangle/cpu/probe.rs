@@ -64,8 +64,10 @@ pub trait TakeWord {
 /// A computation that counts bits. Implementations must be `#[inline(always)]`, so that they are compiled for the
 /// instruction set of the caller.
 pub trait CountBits {
+    /// Result of the computation.
     type Found;
 
+    /// Runs the computation.
     fn run(self) -> Self::Found;
 }
 

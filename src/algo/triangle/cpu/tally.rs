@@ -47,7 +47,9 @@ impl RowPair<'_> {
 /// Indices of a vertex `a` in row `b` and in row `c` of a triangle `a < b < c`.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
+    /// Index of `a` in row `b`.
     pub in_row: usize,
+    /// Index of `a` in row `c`.
     pub in_head: usize,
 }
 

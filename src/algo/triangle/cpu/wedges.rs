@@ -11,7 +11,7 @@ use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
 
-/// Number of row entries by which a prefetch is ahead of the use of the data.
+/// Prefetch distance: how many row entries ahead of the current one data is prefetched.
 pub(super) const PREFETCH_DISTANCE: usize = 8;
 
 /// Maximum number of neighbours of one vertex whose rows are prefetched together.
@@ -21,7 +21,7 @@ const AT_ONCE: usize = 16;
 /// are searched instead, because marking touches every id of a row twice.
 const SEARCH: usize = 8;
 
-/// Creates the bitmap of one thread, with all bits clear.
+/// Creates a bitmap of marked ids for one thread, in which no id is marked.
 pub fn new_marks() -> Box<Marks> {
     let marks: Box<[u64]> = vec![0; MARK_WORDS].into_boxed_slice();
     let Ok(marks) = marks.try_into() else { unreachable!("made with that length") };
@@ -30,6 +30,7 @@ pub fn new_marks() -> Box<Marks> {
 
 /// State of one thread that tests wedges.
 pub struct Tester<'a, 'p, T> {
+    /// Inner loops for the instruction set in use.
     pub prober: Prober,
     /// Consecutive front blocks, which contain the rows of the corners `b`.
     pub fronts: &'a [Block<'a>],
@@ -41,6 +42,7 @@ pub struct Tester<'a, 'p, T> {
     pub tally: &'a mut T,
     /// Numbers of triangles found and of wedges tested, for each front block.
     pub counts: &'a mut [PairCount],
+    /// Cancellation check of the thread.
     pub poller: &'a mut StopPoller<'p>,
 }
 

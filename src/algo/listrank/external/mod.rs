@@ -11,6 +11,7 @@
 //! request: the element after the chain, whose rank is needed. Requests are ordered by the bin of that element, and
 //! answers are in the order of requests. After each bin the state is recorded in a journal, from which a killed ranking
 //! resumes.
+//!
 //! # Source
 //! One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a form of
 //! the contraction of Y.-J. Chiang et al., "External-memory graph algorithms", SODA 1995, with the chains of a bin in
